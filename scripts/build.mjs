@@ -1,12 +1,13 @@
 // @ts-check
 // Builds the library, the nodes (tsc) and the editor half. It writes beside dist/ and renames at the end, so that a running demo survives.
 import { performance } from 'node:perf_hooks';
-import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { buildEditor } from './build-editor.mjs';
+import { buildEditor, readAreas } from './build-editor.mjs';
 import { updateDocs } from './docs/index.mjs';
+import { createOperationInputs } from './operation-inputs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
@@ -24,6 +25,7 @@ if (status !== 0) process.exit(status ?? 1);
 await buildEditor({ root, compiled: fresh, out: `${fresh}/nodes` });
 updateDocs(root, fresh);
 
+writeFileSync(`${fresh}/src/areas/operation-inputs.d.ts`, createOperationInputs(readAreas(fresh)));
 chmodSync(`${fresh}/src/simulator/cli.js`, 0o755);
 
 if (existsSync(dist)) renameSync(dist, previous);

@@ -34,6 +34,11 @@ export interface RunOptions {
   onProgress?: (progress: Progress) => void;
 }
 
+/** Options of a run whose data comes as a whole. */
+export interface RunOptionsWithoutParts extends Omit<RunOptions, 'onPart'> {
+  onPart?: never;
+}
+
 /** `G` is the type `Gateway`, which this file cannot import. */
 export interface GatewayOptionsFor<G> {
   /** Locks and values shared with other processes. Default: shared by the gateways of this process. */

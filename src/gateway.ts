@@ -1,7 +1,7 @@
 import { getOperation, type OperationData, type OperationName } from './areas';
 import { startGatewayEnforcement, type EnforcementOptions } from './areas/contain/gateway-enforcement';
 import { deleteIfExists } from './change/if-exists';
-import type { GatewayOptionsFor, RunOutcome, RunArguments, RunOptions } from './gateway-options';
+import type { GatewayOptionsFor, RunOutcome, RunArguments, RunOptions, RunOptionsWithoutParts } from './gateway-options';
 import { GatewayRun, type RunEnvironment } from './gateway-run';
 import type { ExchangeLogEntry } from './http/exchange-log';
 import type { Handshake } from './http/peer-certificate';
@@ -31,7 +31,7 @@ import { readConfiguration } from './snapshot/read-configuration';
 import type { SerializedTree } from './snapshot/serialized-tree';
 import { checkWrite, createWriteInterceptor } from './write-interceptors';
 
-export type { RunOutcome, RunArguments, RunOptions } from './gateway-options';
+export type { RunOutcome, RunArguments, RunOptions, RunOptionsWithoutParts } from './gateway-options';
 export type GatewayOptions = GatewayOptionsFor<Gateway>;
 
 type Input = Readonly<Record<string, unknown>>;
@@ -105,10 +105,7 @@ export class Gateway {
    * Runs one operation by its full name (`sessions.kill`). Rejects only with a `GatewayError` whose `cause` is the envelope with `ok:
    * false`. Shapes of data and envelope: contract, section 4. With `onPart`, `data` may be undefined because it was sent in parts.
    */
-  run<N extends OperationName>(
-    name: N,
-    ...more: RunArguments<N, RunOptions & { onPart?: undefined }>
-  ): Promise<RunOutcome<OperationData<N>>>;
+  run<N extends OperationName>(name: N, ...more: RunArguments<N, RunOptionsWithoutParts>): Promise<RunOutcome<OperationData<N>>>;
   run<N extends OperationName>(name: N, ...more: RunArguments<N, RunOptions>): Promise<RunOutcome<OperationData<N> | undefined>>;
   /** For a name that is known only at run time. */
   run<S extends string>(

@@ -1,4 +1,12 @@
-export { areas, operations, type OperationData, type OperationInput, type OperationName } from './areas';
+export {
+  areas,
+  operations,
+  type OperationData,
+  type OperationInput,
+  type InferredInput,
+  type OperationInputs,
+  type OperationName,
+} from './areas';
 export { PendingApprovals, type PendingApproval } from './run/pending-approvals';
 export type { RequestApproval, ApprovalRecord, Proposal } from './run/approval';
 export type { EnforcementOptions } from './areas/contain/gateway-enforcement';
@@ -7,10 +15,13 @@ export type { SupportBundle } from './areas/support';
 export type { Containment } from './contain/contain';
 export type { ContainEvent } from './contain/enforcement-loop';
 export type { BackupFile } from './backup/manifest';
-export type { BackupResult } from './backup/run';
+export type { BackupRecord, BackupResult } from './backup/run';
+export type { LeaseInformation, License, LicenseClient, NamedUser, NamedUserList } from './areas/license-records';
+export type { SessionRecord } from './areas/sessions/session-record';
+export type { BooleanText, UserRecord } from './areas/users/user-record';
 export type { Difference, FieldLocation, TreeComparison } from './change/compare';
 export type { GatewayOptionsFor } from './gateway-options';
-export { Gateway, type GatewayOptions, type RunOutcome, type RunArguments, type RunOptions } from './gateway';
+export { Gateway, type GatewayOptions, type RunOutcome, type RunArguments, type RunOptions, type RunOptionsWithoutParts } from './gateway';
 export {
   credentialsFromEnvironment,
   credentialsFromFolder,
@@ -78,7 +89,27 @@ export type { Snapshot, FolderSnapshotResult as SnapshotFolderResult } from './s
 export type { SerializedTree as ConfigurationTexts } from './snapshot/serialized-tree';
 export type { ConfigurationKind, VerificationLevel } from './transfer/content-check';
 export type { ExportedFile } from './transfer/export';
-export { Watcher, type Clock, type WatchLimit, type WatchEvent, type WatchKind, type WatchOptions, type WatchState } from './watch';
+export {
+  Watcher,
+  type CertificateDetails,
+  type CertificateEvent,
+  type Clock,
+  type ClusterEvent,
+  type ClusterMemberState,
+  type ConfigurationEvent,
+  type EventsByWatch,
+  type HealthEvent,
+  type LicenseEvent,
+  type ReachabilityEvent,
+  type SentEvent,
+  type SessionsEvent,
+  type SystemEvent,
+  type WatchEvent,
+  type WatchKind,
+  type WatchLimit,
+  type WatchOptions,
+  type WatchState,
+} from './watch';
 export type { CheckResult, Subscriber } from './watch/shared-poller';
 export type { WatchKindOptions, WatchedGateway } from './watch/watch-kinds';
 export type { CheckSummary } from './watch/tracker';

@@ -1,4 +1,5 @@
 import type { Area, Fields, RawInput, Operation } from '../model/operation';
+import type { OperationInputs } from './operation-inputs';
 import { badInput } from '../model/error';
 import { administratorsArea } from './administrators';
 import { backupArea } from './backup';
@@ -50,6 +51,8 @@ export const operations: ReadonlyMap<string, Operation> = new Map(
 
 type OperationsByArea = { readonly [A in (typeof allAreas)[number] as A['name']]: A['operations'] };
 
+export type { OperationInputs } from './operation-inputs';
+
 /** Full name of an operation, such as `sessions.list`. */
 export type OperationName = { [A in keyof OperationsByArea]: `${A}.${keyof OperationsByArea[A] & string}` }[keyof OperationsByArea];
 
@@ -58,7 +61,10 @@ type OperationByName<N extends OperationName> = N extends `${infer A extends key
   : never;
 
 /** The input of the operation with the full name `N`. */
-export type OperationInput<N extends OperationName> = OperationByName<N> extends Operation<infer F> ? RawInput<F> : never;
+export type OperationInput<N extends OperationName> = N extends keyof OperationInputs ? OperationInputs[N] : InferredInput<N>;
+
+/** The input as the fields of the operation define it. */
+export type InferredInput<N extends OperationName> = OperationByName<N> extends Operation<infer F> ? RawInput<F> : never;
 
 /** The data that the operation with the full name `N` returns. */
 export type OperationData<N extends OperationName> = OperationByName<N> extends Operation<Fields, infer D> ? D : never;

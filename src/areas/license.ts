@@ -3,6 +3,7 @@ import { defineArea, booleanField, listField, defineOperation, requiredField, su
 import { encodedPath } from '../model/path';
 import type { Request } from '../model/request';
 import { toBooleanText } from '../model/json-text';
+import type { LeaseInformation, NamedUserList } from './license-records';
 
 const NAMED_USERS_PATH = '/api/v1/license/named-users';
 const clientKindField = textField(
@@ -56,6 +57,7 @@ export const licenseArea = defineArea({
       data: 'lease information',
       fields: {},
       request: () => ({ method: 'GET', path: '/api/v1/license/license-server-lease-information' }),
+      read: (document): LeaseInformation => document,
       example: { input: {}, request: 'GET /api/v1/license/license-server-lease-information' },
     }),
     'pull-state': defineOperation({
@@ -83,6 +85,7 @@ export const licenseArea = defineArea({
         method: 'GET',
         path: kind === undefined ? NAMED_USERS_PATH : encodedPath`/api/v1/license/named-users/${kind}`,
       }),
+      read: (document): NamedUserList => document,
       example: { input: { 'client-kind': 'gateway' }, request: `GET ${NAMED_USERS_PATH}/gateway` },
     }),
     'remove-named-users': defineOperation({

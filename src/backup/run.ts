@@ -36,20 +36,34 @@ export interface BackupInput {
   readonly ignore?: string[];
 }
 
-/** The result of a backup run. `changed` compares with the last good backup, which `previous` names. */
-export interface BackupResult {
+/** A backup in a folder, as `backup.list` returns it. */
+export interface BackupRecord {
+  /** Name of the backup, for `backup.verify` and `backup.restore`. */
   readonly backup: string;
+  /** Absolute path of the folder. */
   readonly folder: string;
+  /** Name of the appliance. */
   readonly appliance: string;
   readonly 'serial-number': string | null;
   readonly release: string | null;
+  /** Time of the backup (ISO 8601, UTC). */
   readonly time: string;
-  readonly changed: boolean;
-  readonly previous: string | null;
+  /** Length of all files together. */
   readonly bytes: number;
   readonly files: readonly Pick<BackupFile, 'file' | 'kind' | 'bytes' | 'sha256'>[];
+}
+
+/** A new backup, as `backup.run` returns it. */
+export interface BackupResult extends BackupRecord {
+  /** Whether the configuration differs from the last good backup. */
+  readonly changed: boolean;
+  /** Name of the last good backup before this one. */
+  readonly previous: string | null;
+  /** Path of the manifest. */
   readonly manifest: string;
+  /** Names of the old backups that were deleted. */
   readonly rotated: readonly string[];
+  /** Names of the files of interrupted backups that were deleted. */
   readonly cleaned: readonly string[];
 }
 
@@ -83,7 +97,7 @@ export async function runBackup(input: BackupInput, call: OperationContext): Pro
     const earlier = existing.filter(({ backup }) => before.has(`${backup}.json`));
     const rotated = await rotateBackups(folder, manifest, earlier, { count, days }, new Date(manifest.time));
     return {
-      ...toBackupSummary(folder, manifest),
+      ...toBackupRecord(folder, manifest),
       changed: isChanged(manifest, previous),
       previous: previous?.backup ?? null,
       manifest: path,
@@ -162,10 +176,7 @@ async function findComparableBackup(
 }
 
 /** Returns the fields that a list, a run and a restore report. */
-export function toBackupSummary(
-  folder: string,
-  manifest: BackupManifest,
-): Omit<BackupResult, 'changed' | 'previous' | 'manifest' | 'rotated' | 'cleaned'> {
+export function toBackupRecord(folder: string, manifest: BackupManifest): BackupRecord {
   const { backup, appliance, release, time, files } = manifest;
   return {
     backup,
@@ -180,9 +191,9 @@ export function toBackupSummary(
 }
 
 /** Lists the backups in a folder, newest first. Throws the errors of `toFileError` for an unreadable folder or manifest. */
-export async function listBackups(folder: string): Promise<ReturnType<typeof toBackupSummary>[]> {
+export async function listBackups(folder: string): Promise<BackupRecord[]> {
   const folderPath = resolve(folder);
-  return (await readBackupManifests(folderPath)).map((manifest) => toBackupSummary(folderPath, manifest));
+  return (await readBackupManifests(folderPath)).map((manifest) => toBackupRecord(folderPath, manifest));
 }
 
 function isChanged(manifest: BackupManifest, previous: BackupManifest | undefined): boolean {

@@ -80,13 +80,19 @@ export interface Area<N extends string = string, O extends Operations = Operatio
 interface DefaultData {
   readonly usual: never;
 }
-type DataOrDefault<D, E extends Effect> = [D] extends [DefaultData] ? (E extends 'read' ? JsonObject : WriteResult) : D;
+type DataOrDefault<D, Default> = [D] extends [DefaultData] ? Default : D;
+/** An index keeps the compiler from inferring `D` from the type of the result. */
+interface DataByEffect<D> {
+  readonly read: DataOrDefault<D, JsonObject>;
+  readonly write: DataOrDefault<D, WriteResult>;
+  readonly destroy: DataOrDefault<D, WriteResult>;
+}
 
 /** Keeps the types of one operation: its fields, from which the input follows, and its data. */
 export function defineOperation<const F extends Fields, const E extends Effect, D = DefaultData>(
   operation: Operation<F, D, E>,
-): Operation<F, DataOrDefault<NoInfer<D>, E>, E> {
-  return operation as Operation<F, DataOrDefault<NoInfer<D>, E>, E>;
+): Operation<F, DataByEffect<D>[E], E> {
+  return operation as Operation<F, DataByEffect<D>[E], E>;
 }
 
 export function defineArea<const N extends string, const O extends Operations>(definition: Area<N, O>): Area<N, O> {

@@ -1,7 +1,12 @@
 import { GatewayError } from '../model/error';
-import { isObject, type JsonObject } from '../model/json';
+import { isObject } from '../model/json';
+import type { PeerCertificateInfo } from '../model/peer-certificate';
 import type { Clock } from './clock';
-import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './tracker';
+import type { CertificateEvent } from './events';
+import { WholeStateTracker, type CheckSummary } from './tracker';
+
+/** The part of a served certificate that the tracker reads. */
+type CertificateData = Partial<Pick<PeerCertificateInfo, 'fingerprint256' | 'subject' | 'issuer' | 'valid-to'>>;
 
 interface CertificateTrackerState {
   readonly fingerprint: string;
@@ -13,7 +18,7 @@ export const DEFAULT_EXPIRY_DAYS = [30, 14, 7, 3, 1];
 const DAY_MS = 86_400_000;
 
 /** Reports the served certificate once for each of the days before its end, and when it is replaced. */
-export class CertificateTracker extends WholeStateTracker<CertificateTrackerState, JsonObject> {
+export class CertificateTracker extends WholeStateTracker<CertificateTrackerState, CertificateEvent, CertificateData> {
   readonly #clock: Clock;
   readonly #days: readonly number[];
 
@@ -24,17 +29,17 @@ export class CertificateTracker extends WholeStateTracker<CertificateTrackerStat
   }
 
   protected compare(
-    data: JsonObject,
+    data: CertificateData,
     previous: CertificateTrackerState | undefined,
-  ): { state: CertificateTrackerState; events: TrackedEvent[]; summary: CheckSummary } {
-    const { fingerprint256: fingerprint, subject, issuer, 'valid-to': validTo } = data;
-    const daysLeft = Math.floor((Date.parse(String(validTo)) - this.#clock.now()) / DAY_MS);
+  ): { state: CertificateTrackerState; events: CertificateEvent[]; summary: CheckSummary } {
+    const { fingerprint256: fingerprint, subject = '', issuer = '', 'valid-to': validTo = '' } = data;
+    const daysLeft = Math.floor((Date.parse(validTo) - this.#clock.now()) / DAY_MS);
     if (typeof fingerprint !== 'string' || Number.isNaN(daysLeft))
       throw new GatewayError('BAD_RESPONSE', 'The TLS handshake showed no readable certificate.', { sent: true });
     const renewed = previous !== undefined && previous.fingerprint !== fingerprint;
     const reportedDays = previous && !renewed ? previous.reportedDays : [];
     const passedDays = this.#days.filter((day) => daysLeft <= day);
-    const events: TrackedEvent[] = [];
+    const events: CertificateEvent[] = [];
     const details = { days: daysLeft, subject, issuer, 'valid-to': validTo };
     if (renewed) events.push({ event: 'renewed', before: previous.fingerprint, after: fingerprint, ...details });
     // Several days that passed between two checks are one event.

@@ -1,14 +1,13 @@
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
-import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './tracker';
+import type { ClusterEvent, ClusterMemberState } from './events';
+import { WholeStateTracker, type CheckSummary } from './tracker';
 
 const VIPS = ['external', 'internal'] as const;
 type Vip = (typeof VIPS)[number];
-/** The state of a member, without its addresses and the administrator's own notes. */
-type Member = { readonly enabled: boolean; readonly notes: string; readonly 'status-code': string };
 
 interface Cluster {
-  readonly members: Readonly<Record<string, Member>>;
+  readonly members: Readonly<Record<string, ClusterMemberState>>;
   readonly owners: { readonly [vip in Vip]?: string };
 }
 
@@ -16,8 +15,8 @@ interface Cluster {
 export const NO_CLUSTER: JsonObject = { members: [] };
 
 /** Reports changes of the members, their states and the owners of the virtual addresses. */
-export class ClusterTracker extends WholeStateTracker<Cluster, JsonObject> {
-  protected compare(data: JsonObject, previous: Cluster | undefined): { state: Cluster; events: TrackedEvent[]; summary: CheckSummary } {
+export class ClusterTracker extends WholeStateTracker<Cluster, ClusterEvent, JsonObject> {
+  protected compare(data: JsonObject, previous: Cluster | undefined): { state: Cluster; events: ClusterEvent[]; summary: CheckSummary } {
     const state = parseCluster(data);
     const summary: CheckSummary = { key: 'members', n: Object.keys(state.members).length };
     return { state, summary, events: previous ? [...compareMembers(previous, state), ...compareVipOwners(previous, state)] : [] };
@@ -32,7 +31,7 @@ function parseCluster(data: JsonObject): Cluster {
   if (!Array.isArray(data.members))
     throw new GatewayError('BAD_RESPONSE', 'The response of the appliance is not a cluster.', { sent: true });
   const members = Object.fromEntries(
-    (data.members as unknown[]).filter(isObject).map((member): [string, Member] => [
+    (data.members as unknown[]).filter(isObject).map((member): [string, ClusterMemberState] => [
       String(member.name),
       {
         enabled: String(member.enabled).toLowerCase() === 'true',
@@ -47,9 +46,9 @@ function parseCluster(data: JsonObject): Cluster {
   return { members, owners: Object.fromEntries(owners) };
 }
 
-function compareMembers(previous: Cluster, current: Cluster): TrackedEvent[] {
+function compareMembers(previous: Cluster, current: Cluster): ClusterEvent[] {
   const removed = Object.entries(previous.members).filter(([name]) => !Object.hasOwn(current.members, name));
-  const events = removed.map(([name, member]): TrackedEvent => ({ event: 'left', name, before: member }));
+  const events = removed.map(([name, member]): ClusterEvent => ({ event: 'left', name, before: member }));
   for (const [name, member] of Object.entries(current.members)) {
     const old = Object.hasOwn(previous.members, name) ? previous.members[name] : undefined;
     if (!old) events.push({ event: 'joined', name, after: member });
@@ -59,7 +58,7 @@ function compareMembers(previous: Cluster, current: Cluster): TrackedEvent[] {
 }
 
 /** A failover moves both virtual addresses, which is one event. */
-function compareVipOwners(previous: Cluster, current: Cluster): TrackedEvent[] {
+function compareVipOwners(previous: Cluster, current: Cluster): ClusterEvent[] {
   const events: { event: 'owner'; before: string; after: string; addresses: Vip[] }[] = [];
   for (const vip of VIPS) {
     const [before, after] = [previous.owners[vip], current.owners[vip]];

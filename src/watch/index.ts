@@ -2,4 +2,19 @@ export { systemClock, type Clock } from './clock';
 export { WATCH_KINDS, parseWatchFilter, getWatchKind, type WatchKind, type WatchedGateway } from './watch-kinds';
 export { readLimits, type WatchLimit } from './limits';
 export type { CheckSummary } from './tracker';
-export { Watcher, type WatchEvent, type WatchOptions, type WatchState } from './watcher';
+export type {
+  CertificateDetails,
+  CertificateEvent,
+  ClusterEvent,
+  ClusterMemberState,
+  ConfigurationEvent,
+  EventsByWatch,
+  HealthEvent,
+  LicenseEvent,
+  ReachabilityEvent,
+  SentEvent,
+  SessionsEvent,
+  SystemEvent,
+  WatchEvent,
+} from './events';
+export { Watcher, type WatchOptions, type WatchState } from './watcher';

@@ -1,7 +1,8 @@
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { evaluateLimit, limitKey, type LimitCrossing, type WatchLimit, type LimitState } from './limits';
-import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './tracker';
+import type { HealthEvent, LicenseEvent } from './events';
+import { WholeStateTracker, type CheckSummary } from './tracker';
 
 type LimitStates = Record<string, LimitState>;
 interface MeasuredValue {
@@ -10,7 +11,7 @@ interface MeasuredValue {
 }
 
 /** Compares values with their limits and reports each crossing once. An unknown value changes nothing. */
-abstract class LimitTracker<D> extends WholeStateTracker<LimitStates, D> {
+abstract class LimitTracker<E extends HealthEvent | LicenseEvent, D> extends WholeStateTracker<LimitStates, E, D> {
   readonly #limits: readonly WatchLimit[];
 
   constructor(limits: readonly WatchLimit[]) {
@@ -21,10 +22,10 @@ abstract class LimitTracker<D> extends WholeStateTracker<LimitStates, D> {
   /** The numeric values that a limit applies to. */
   protected abstract valuesFor(limit: WatchLimit, data: D): MeasuredValue[];
 
-  protected abstract toEvent(limit: WatchLimit, value: MeasuredValue, crossing: LimitCrossing): TrackedEvent;
+  protected abstract toEvent(limit: WatchLimit, value: MeasuredValue, crossing: LimitCrossing): E;
 
-  protected compare(data: D, previous: LimitStates | undefined): { state: LimitStates; events: TrackedEvent[]; summary: CheckSummary } {
-    const events: TrackedEvent[] = [];
+  protected compare(data: D, previous: LimitStates | undefined): { state: LimitStates; events: E[]; summary: CheckSummary } {
+    const events: E[] = [];
     const state: LimitStates = {};
     for (const limit of this.#limits) {
       const keyPrefix = limitKey(limit);
@@ -57,7 +58,7 @@ abstract class LimitTracker<D> extends WholeStateTracker<LimitStates, D> {
 /** The names of the processor load; they depend on the release (field-notes.md, "Health"). */
 const CPU_NAMES = ['CPU-UTILIZATION', 'CPU-UTILIZATION4'];
 
-export class HealthTracker extends LimitTracker<JsonObject> {
+export class HealthTracker extends LimitTracker<HealthEvent, JsonObject> {
   protected valuesFor({ name }: WatchLimit, data: JsonObject): MeasuredValue[] {
     const names = CPU_NAMES.includes(name) ? CPU_NAMES : [name];
     // The appliance reports an unknown value as -1.
@@ -65,17 +66,17 @@ export class HealthTracker extends LimitTracker<JsonObject> {
     return typeof value === 'number' ? [{ name, value }] : [];
   }
 
-  protected toEvent({ name }: WatchLimit, { value }: MeasuredValue, { event, limit }: LimitCrossing): TrackedEvent {
+  protected toEvent({ name }: WatchLimit, { value }: MeasuredValue, { event, limit }: LimitCrossing): HealthEvent {
     return { event, name, value, limit };
   }
 }
 
-export class LicenseTracker extends LimitTracker<JsonObject> {
+export class LicenseTracker extends LimitTracker<LicenseEvent, JsonObject> {
   protected valuesFor({ name }: WatchLimit, data: JsonObject): MeasuredValue[] {
     return readLeaseShares(data).filter((share) => name === '*' || share.name === name);
   }
 
-  protected toEvent(_limit: WatchLimit, { name, value }: MeasuredValue, { event, limit }: LimitCrossing): TrackedEvent {
+  protected toEvent(_limit: WatchLimit, { name, value }: MeasuredValue, { event, limit }: LimitCrossing): LicenseEvent {
     return { event, feature: name, share: value, limit };
   }
 

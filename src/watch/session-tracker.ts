@@ -1,6 +1,8 @@
 import { parseSessionFilter } from '../areas/sessions/session-filter';
 import { isObject, type JsonObject } from '../model/json';
-import type { TrackedEvent, TrackerUpdate, Tracker } from './tracker';
+import type { SessionRecord } from '../areas/sessions/session-record';
+import type { SessionsEvent } from './events';
+import type { TrackerUpdate, Tracker } from './tracker';
 
 /** The saved fields of a session, in this order. Many sessions have the same values in the last two. */
 const OWN_FIELDS = ['active-user-name', 'source-ip', 'sign-in-time-micro'] as const;
@@ -28,11 +30,11 @@ export class SessionTracker implements Tracker {
   }
 
   update(data: unknown): TrackerUpdate {
-    const records = data as readonly JsonObject[];
+    const records = data as readonly SessionRecord[];
     // Parsed at each check, because an age in the filter counts from now.
     const matches = this.#filter ? parseSessionFilter(this.#filter) : undefined;
-    const newRecords: JsonObject[] = [];
-    const changed: { record: JsonObject; before: string }[] = [];
+    const newRecords: SessionRecord[] = [];
+    const changed: { record: SessionRecord; before: string }[] = [];
     let knownCount = 0;
     for (const record of records) {
       const id = String(record['session-id']);
@@ -71,21 +73,21 @@ export class SessionTracker implements Tracker {
 
   /** Ended sessions come first, so that a person who signed in again appears in the order of the events. */
   #toUpdate(
-    newRecords: readonly JsonObject[],
-    changed: readonly { record: JsonObject; before: string }[],
+    newRecords: readonly SessionRecord[],
+    changed: readonly { record: SessionRecord; before: string }[],
     gone: ReadonlyMap<string, string>,
   ): TrackerUpdate {
-    const ended = [...gone].map(([id, before]): TrackedEvent => ({
+    const ended = [...gone].map(([id, before]): SessionsEvent => ({
       event: 'ended',
       session: { 'session-id': id, ...toRecord(this.#sharedTexts.unpack(before)) },
     }));
-    const changedEvents = changed.flatMap(({ record, before }): TrackedEvent[] => {
+    const changedEvents = changed.flatMap(({ record, before }): SessionsEvent[] => {
       const previous = toRecord(this.#sharedTexts.unpack(before));
       const changedFields = (['source-ip', 'user-roles'] as const).filter((field) => previous[field] !== toText(record[field]));
       if (changedFields.length === 0) return [];
       return [{ event: 'changed', session: record, before: Object.fromEntries(changedFields.map((field) => [field, previous[field]])) }];
     });
-    const started = this.#isFirstCheck ? [] : newRecords.map((session): TrackedEvent => ({ event: 'started', session }));
+    const started = this.#isFirstCheck ? [] : newRecords.map((session): SessionsEvent => ({ event: 'started', session }));
     const add = [...changed.map(({ record }) => record), ...newRecords].map((record): Row => [
       String(record['session-id']),
       ...readValues(record),

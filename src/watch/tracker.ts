@@ -1,4 +1,5 @@
 import type { JsonObject } from '../model/json';
+import type { EventsByWatch } from './events';
 
 /** The result of a check as a keyword and a count, for the status text of a node. */
 export interface CheckSummary {
@@ -7,9 +8,7 @@ export interface CheckSummary {
 }
 
 /** An event that a tracker found. `event` is its name. */
-export interface TrackedEvent extends JsonObject {
-  readonly event: string;
-}
+export type TrackedEvent = EventsByWatch[keyof EventsByWatch];
 
 /** The result of one check. */
 export interface TrackerUpdate {
@@ -39,12 +38,12 @@ export interface Tracker<D = unknown> {
 }
 
 /** A tracker with a small state. Each change contains the complete state. */
-export abstract class WholeStateTracker<S, D = unknown> implements Tracker<D> {
+export abstract class WholeStateTracker<S, E extends TrackedEvent, D = unknown> implements Tracker<D> {
   protected state: S | undefined;
   #lastSerialized: string | undefined;
 
   /** Compares the data with the previous state and returns the new state. */
-  protected abstract compare(data: D, previous: S | undefined): { state: S; events: TrackedEvent[]; summary: CheckSummary };
+  protected abstract compare(data: D, previous: S | undefined): { state: S; events: E[]; summary: CheckSummary };
 
   protected abstract isState(saved: unknown): saved is S;
 

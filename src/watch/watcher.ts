@@ -1,22 +1,13 @@
 import type { Envelope } from '../model/envelope';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
-import type { JsonObject } from '../model/json';
 import { systemClock, type Clock } from './clock';
 import type { SharedPoller, CheckResult, Subscriber } from './shared-poller';
 import { getSharedPoller } from './shared-pollers';
 import { getWatchKind, type WatchKindOptions, type WatchedGateway, type WatchKind } from './watch-kinds';
 import { WatchStateFile, type WatchStateEntry } from './watch-state-file';
 import type { TrackedEvent, CheckSummary, Tracker } from './tracker';
-
-/** An event at the appliance. */
-export interface WatchEvent {
-  /** `<watch>/<event>` */
-  readonly topic: string;
-  /** `id` stays the same if the event is sent again. `at` is the time of the check (ISO 8601). */
-  readonly payload: JsonObject & { readonly event: string; readonly id: string; readonly at: string };
-  readonly envelope: Envelope;
-}
+import type { ReachabilityEvent, WatchEvent } from './events';
 
 /** The state of a watch. Times are milliseconds since 1970. */
 export type WatchState =
@@ -190,7 +181,7 @@ export class Watcher implements Subscriber {
 
   async #handleData(data: unknown, envelope: Envelope): Promise<void> {
     const { events, change, summary, envelope: extraEnvelope } = this.#tracker.update(data);
-    const reachableEvents: TrackedEvent[] = this.#isUnreachable ? [{ event: 'reachable' }] : [];
+    const reachableEvents: ReachabilityEvent[] = this.#isUnreachable ? [{ event: 'reachable' }] : [];
     const wasUnreachable = this.#isUnreachable;
     this.#isUnreachable = false;
     this.#reportState({ state: 'checked', at: this.#clock.now(), summary });
@@ -223,7 +214,7 @@ export class Watcher implements Subscriber {
   }
 
   /** Saves the events and sends them. */
-  async #recordAndSend(trackedEvents: readonly TrackedEvent[], change: unknown, envelope: Envelope): Promise<void> {
+  async #recordAndSend(trackedEvents: readonly (TrackedEvent | ReachabilityEvent)[], change: unknown, envelope: Envelope): Promise<void> {
     const number = ++this.#checkNumber;
     const at = new Date(this.#clock.now()).toISOString();
     const epoch = this.#stateFile?.epoch ?? this.#epoch;
@@ -245,7 +236,7 @@ export class Watcher implements Subscriber {
     for (const payload of events as readonly WatchEvent['payload'][]) {
       // The next watch with this state file sends the rest.
       if (this.#isClosed && this.#stateFile) return;
-      onEvent({ topic: `${watch}/${payload.event}`, payload, envelope: envelope as Envelope });
+      onEvent({ topic: `${watch}/${payload.event}`, payload, envelope } as WatchEvent);
       if (!this.#stateFile) continue;
       // Node-RED delivers in an earlier turn of the event loop than this one.
       await new Promise((resolve) => setImmediate(resolve));

@@ -29,9 +29,12 @@ const watcher = new Watcher(new Gateway(settings), {
     },
     random: () => 0,
   },
-  // In a turn of its own, as Node-RED does it.
-  onEvent: ({ payload: { event, id, session, message } }) =>
-    setImmediate(() => line({ event, id, session: (session as { 'session-id': string } | undefined)?.['session-id'], message })),
+  // In a later turn of the event loop, like Node-RED.
+  onEvent: ({ payload }) => {
+    const session = 'session' in payload ? payload.session['session-id'] : undefined;
+    const message = 'message' in payload ? payload.message : undefined;
+    setImmediate(() => line({ event: payload.event, id: payload.id, session, message }));
+  },
   onError: ({ code, message }) => line({ error: code, message }),
 });
 void watcher.start();

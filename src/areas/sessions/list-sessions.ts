@@ -5,7 +5,7 @@ import type { OperationContext } from '../../model/operation';
 import { PAGE_SIZE, parseSessionPage, getSessionId, type SessionPage } from './session-page';
 import { PAGE_OVERLAP, SessionPages } from './session-pages';
 import { SessionIdSet } from './session-id-set';
-import type { JsonObject } from '../../model/json';
+import type { SessionRecord } from './session-record';
 import { trusted, safeMessage } from '../../model/safe-message';
 
 export interface ListSessionsInput {
@@ -26,7 +26,7 @@ const EXTRA_REQUESTS = 20;
  * that exists from the first to the last request, also while others start and end. It puts `total`, `loginPermission` and `truncated`
  * into the envelope. Errors: `BAD_RESPONSE` when the list is incomplete or changes too fast.
  */
-export async function listSessions(input: ListSessionsInput, call: OperationContext): Promise<JsonObject[]> {
+export async function listSessions(input: ListSessionsInput, call: OperationContext): Promise<SessionRecord[]> {
   const output = new SessionOutput(input, call);
   const startedAt = performance.now();
   const query = input.name === undefined ? {} : { name: input.name };
@@ -176,7 +176,7 @@ class PageWalk {
     return page.records.some((record) => this.#seenIds.has(getSessionId(record)));
   }
 
-  #add(page: SessionPage, start: number): { records: JsonObject[]; walkCount: number } {
+  #add(page: SessionPage, start: number): { records: SessionRecord[]; walkCount: number } {
     const countBefore = this.#seenIds.size;
     const records = this.#output.add(page.records);
     if (!this.#isFirst) for (const record of page.records) this.#seenIds.add(getSessionId(record));
@@ -211,7 +211,7 @@ class PageWalk {
 /** Collects records for an array, or sends one message per page or record. */
 class SessionOutput {
   readonly seenIds = new SessionIdSet();
-  readonly #records: JsonObject[] = [];
+  readonly #records: SessionRecord[] = [];
   total: number | undefined;
   loginPermission: boolean | undefined;
   sentCount = 0;
@@ -230,9 +230,9 @@ class SessionOutput {
   }
 
   /** Returns the records that are new, up to the limit. */
-  add(records: readonly JsonObject[]): JsonObject[] {
+  add(records: readonly SessionRecord[]): SessionRecord[] {
     const { limit = Infinity } = this.input;
-    const newRecords: JsonObject[] = [];
+    const newRecords: SessionRecord[] = [];
     for (const record of records) {
       if (this.seenIds.size >= limit) this.#isTruncated ||= !this.seenIds.has(getSessionId(record));
       else if (this.seenIds.add(getSessionId(record))) newRecords.push(record);
@@ -241,7 +241,7 @@ class SessionOutput {
   }
 
   /** Sends the records, or keeps them for the array. */
-  deliver(newRecords: JsonObject[], isLast: boolean): void {
+  deliver(newRecords: SessionRecord[], isLast: boolean): void {
     const { emit } = this.input;
     if (this.isFull && (!isLast || (this.total ?? 0) > this.seenIds.size)) this.#isTruncated = true;
     this.#noteTotals();
@@ -251,7 +251,7 @@ class SessionOutput {
   }
 
   /** Returns all records, or only those with the listed ids. */
-  finish(listedIds?: SessionIdSet): JsonObject[] {
+  finish(listedIds?: SessionIdSet): SessionRecord[] {
     this.#noteTotals();
     return listedIds && listedIds.size < this.seenIds.size
       ? this.#records.filter((record) => listedIds.has(getSessionId(record)))
@@ -266,14 +266,14 @@ class SessionOutput {
     });
   }
 
-  #emitPage(newRecords: JsonObject[], isLast: boolean): void {
+  #emitPage(newRecords: SessionRecord[], isLast: boolean): void {
     // An empty list is one empty page; a page with only duplicates is not sent.
     if (newRecords.length === 0 && !(isLast && this.sentCount === 0)) return;
     const index = this.sentCount++;
     this.call.emitPart(newRecords, isLast ? { index, count: this.sentCount } : { index });
   }
 
-  #emitRecords(newRecords: JsonObject[], isLast: boolean): void {
+  #emitRecords(newRecords: SessionRecord[], isLast: boolean): void {
     const expectedCount = this.total === undefined ? undefined : Math.min(this.total, this.input.limit ?? Infinity);
     for (const record of newRecords) {
       const index = this.sentCount++;

@@ -1,13 +1,14 @@
 import { GatewayError } from '../../model/error';
 import { isObject, readBoolean, type JsonObject } from '../../model/json';
 import { trusted, safeMessage } from '../../model/safe-message';
+import type { SessionRecord } from './session-record';
 
 /** Records in a full page: the maximum of releases that limit pages. */
 export const PAGE_SIZE = 200;
 
 /** One page of active sessions, independent of the spelling of the release (appliance-api.md, "Active user record"; field-notes.md). */
 export interface SessionPage {
-  records: JsonObject[];
+  records: SessionRecord[];
   /** Number of all matching records, if the appliance reports it. */
   total: number | undefined;
   /** Whether this is the last page, if the appliance reports it. */
@@ -29,11 +30,11 @@ export function parseSessionPage(document: JsonObject): SessionPage {
   };
 }
 
-export function getSessionId(record: JsonObject): string {
-  return record['session-id'] as string;
+export function getSessionId(record: SessionRecord): string {
+  return record['session-id'];
 }
 
-function parseRecords(list: unknown): JsonObject[] {
+function parseRecords(list: unknown): SessionRecord[] {
   // Without sessions the array is missing; a single session may come without an array.
   if (list === undefined || list === null || list === '') return [];
   const records: unknown[] = Array.isArray(list) ? list : [list];
@@ -42,7 +43,7 @@ function parseRecords(list: unknown): JsonObject[] {
     const id = record['session-id'];
     if (typeof id !== 'string' || id === '') throw createListError('has a record without session-id');
   }
-  return records as JsonObject[];
+  return records as SessionRecord[];
 }
 
 function readLastFlag(parent: JsonObject): boolean | undefined {

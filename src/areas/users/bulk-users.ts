@@ -7,6 +7,7 @@ import { toBooleanText } from '../../model/json-text';
 import type { OperationContext, Fields } from '../../model/operation';
 import { trusted, safeMessage } from '../../model/safe-message';
 import { LocalUsers } from './local-users';
+import type { UserRecord } from './user-record';
 
 /** The raw users of an operation and the fields for all of them. */
 interface BulkUsersInput {
@@ -72,9 +73,9 @@ export async function ensureUsers(
   { 'set-password': setPassword = false, ...input }: BulkUsersInput & { readonly 'set-password'?: boolean },
   call: OperationContext,
   fields: Fields,
-): Promise<BulkResult | JsonObject> {
+): Promise<BulkResult | UserRecord> {
   const results: EnsureResult[] = [];
-  const ensureUser: UserWork<JsonObject> = async (users, { username, fields }, itemCall) => {
+  const ensureUser: UserWork<UserRecord> = async (users, { username, fields }, itemCall) => {
     const ensured = await users.ensure(username, fields, setPassword, itemCall);
     results.push(ensured);
     return toEnsureData(ensured, call);

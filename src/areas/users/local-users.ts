@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../../model/json';
 import type { OperationContext } from '../../model/operation';
 import { encodedPath } from '../../model/path';
 import { safeMessage, type SafeMessage } from '../../model/safe-message';
+import type { UserRecord } from './user-record';
 
 const serverPath = (server: string): string => encodedPath`/api/v1/configuration/authentication/auth-servers/auth-server/${server}`;
 
@@ -27,7 +28,7 @@ export class LocalUsers {
   }
 
   /** Lists all users. Some releases have the list one level up (field-notes.md, "Local users"). */
-  async list(): Promise<JsonObject[]> {
+  async list(): Promise<UserRecord[]> {
     try {
       return parseUsers(await this.#call.read({ method: 'GET', path: `${this.#path}/local/users/user` }));
     } catch (thrown) {
@@ -38,12 +39,12 @@ export class LocalUsers {
     );
   }
 
-  get(username: string, call = this.#call): Promise<JsonObject> {
+  get(username: string, call = this.#call): Promise<UserRecord> {
     return this.#explainNotFound(username, async () => withoutPassword(await call.read({ method: 'GET', path: this.userPath(username) })));
   }
 
   /** Returns undefined for a missing user on an existing server. */
-  async find(username: string): Promise<JsonObject | undefined> {
+  async find(username: string): Promise<UserRecord | undefined> {
     try {
       return await this.get(username);
     } catch (thrown) {
@@ -150,7 +151,7 @@ export class LocalUsers {
 }
 
 /** Reads a list of users. Errors: `BAD_RESPONSE` for other content. */
-function parseUsers(document: JsonObject): JsonObject[] {
+function parseUsers(document: JsonObject): UserRecord[] {
   const container = document['users'] ?? document;
   const list = (isObject(container) ? container['user'] : container) ?? [];
   const users = (Array.isArray(list) ? (list as unknown[]) : [list]).map(normalizeListedUser);
@@ -174,7 +175,7 @@ function isLink(item: JsonObject): boolean {
   return Object.keys(item).join() === 'href';
 }
 
-function withoutPassword(user: JsonObject): JsonObject {
+function withoutPassword(user: JsonObject): UserRecord {
   return Object.fromEntries(Object.entries(user).filter(([name]) => !/^password-(cleartext|encrypted)$/.test(name)));
 }
 
