@@ -118,6 +118,7 @@ class EnsureTask {
       path: this.#path,
       body: mergeForPut(latest ?? {}, latest ? this.#withoutCreateOnlyKeys(body) : body),
     });
+    call.reportDifference();
     const done = { hasDifferences: true, diff, notCompared };
     if (call.dryRun) return { ...done, resource: current, implicit: [] };
     const resource = await this.#readBackAndCheck();

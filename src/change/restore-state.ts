@@ -38,7 +38,8 @@ export async function restoreState(
     else await call.write({ method: 'PUT', path, body: mergeForPut(resource, {}) });
     hasWritten = true;
   }
-  if (!hasWritten) call.reportUnchanged();
+  if (hasWritten) call.reportDifference();
+  else call.reportUnchanged();
   incomplete.push(...findLostSecrets(subject.paths[0] ?? '', body, before));
   return call.dryRun || !hasWritten ? incomplete : [...incomplete, ...(await checkRestored(subject, before, call))];
 }

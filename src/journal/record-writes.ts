@@ -15,6 +15,7 @@ import type { OperationContext } from '../model/operation';
 import type { Request } from '../model/request';
 import { readIdentity } from '../run/identity';
 import { isNoOp } from '../run/retry-policy';
+import { mayLeaveUnchanged } from '../run/writes';
 import type { WriteInterceptor, PendingWrite } from '../run/pending-write';
 import { MASK } from '../model/redaction';
 import type { UndoData } from './undo-store';
@@ -101,8 +102,10 @@ class WriteRecording {
       return outcome;
     }
     const diff = found ? this.#computeDiff(found, state?.after) : null;
-    await this.#complete(id, { ...success, changed: diff ? hasChanges(request, diff) : true, diff }, state);
-    return outcome;
+    const changed = diff ? hasChanges(request, diff) : mayLeaveUnchanged(this.#write) ? null : true;
+    await this.#complete(id, { ...success, changed, diff }, state);
+    // Without the later state, the difference is only the intended one.
+    return changed === null || !state ? outcome : { ...outcome, changed };
   }
 
   #computeDiff(found: WriteBaseline, after: ResourceState | undefined): readonly Difference[] | null {

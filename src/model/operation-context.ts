@@ -80,6 +80,8 @@ export interface OperationContext {
   collectResults(items: readonly unknown[], failures: ReadonlyMap<number, GatewayError>): BulkResult;
   /** The result of a write that found nothing to change and sent nothing. */
   reportUnchanged(): WriteResult;
+  /** Reports whether the update that was just sent differed from the state before it. Without a report, `changed` is null. */
+  reportDifference(isDifferent?: boolean): void;
   /** Adds the operation's own fields to the envelope. */
   addToEnvelope(fields: Record<string, unknown>): void;
   /** Announces that the data leaves in parts. Errors: `BAD_INPUT` when the caller accepts no parts; nothing was sent. */

@@ -113,7 +113,8 @@ function renderSummary(summaryInput: SummaryInput, render: (key: SummaryKey, val
     return plannedCount === 0 ? render('none') : render(plannedCount === 1 ? 'planned-one' : 'planned', { n: plannedCount });
   if (many) return many.total === 0 ? render('none') : renderBulkSummary(many, summaryInput, render);
   // The data of a write is the new state, not a search result.
-  if (foundCount !== undefined && changed === null) return render(foundCount === 1 ? 'found-one' : 'found', { n: foundCount });
+  if (foundCount !== undefined && (operation?.effect ?? 'read') === 'read')
+    return render(foundCount === 1 ? 'found-one' : 'found', { n: foundCount });
   if (isObject(data) && data['ok'] === false) return render('amiss');
   if (operation?.summary?.served !== undefined && isObject(envelopeFields?.['served'])) return render('served');
   if (operation?.summary?.unchanged !== undefined && isObject(data) && data['equal'] === true) return render('unchanged');

@@ -5,7 +5,7 @@ import type { Request } from '../model/request';
 import { runBulk, toBulkOutcome, type BulkItemOutcome } from './bulk';
 import { reportProgress } from './output';
 import type { RunState } from './run-state';
-import { runWrite } from './writes';
+import { mayLeaveUnchanged, runWrite } from './writes';
 
 /**
  * See `OperationContext.writeEach`. It creates all requests before it sends the first, so that an invalid item fails before any change.
@@ -23,9 +23,10 @@ export async function writeEach<T>(
     describeWrite,
   );
   return runEach(run, writes, describeWrite, async ({ request }) => {
-    const { status } = await runWrite(run, { request, isApproved: true });
+    const write = { request, isApproved: true };
+    const { status, changed } = await runWrite(run, write);
     run.record.recordStatus('write', status);
-    return { status, changed: true };
+    return { status, changed: changed ?? (mayLeaveUnchanged(write) ? null : true) };
   });
 }
 

@@ -59,7 +59,8 @@ export async function runBulk<T>(
       try {
         if (fatalError) throw fatalError;
         const { status, changed: hasChanged } = await work(items[index] as T, index);
-        if (hasChanged) changed = true;
+        if (hasChanged === true) changed = true;
+        else if (hasChanged === null) changed ||= null;
         results[index] = isPlanned ? { item, planned: isPlanned } : { item, ok: true, status };
       } catch (thrown) {
         const error = asGatewayError(thrown);

@@ -34,7 +34,7 @@ export function createEnvelope(
     appliance,
     request: record.request ? toEnvelopeRequest(record.request) : null,
     status: isPlanned ? null : record.status,
-    result: record.changed === null ? emptyResultLists() : record.result,
+    result: record.hasWritten || record.changed !== null ? record.result : emptyResultLists(),
     changed: isPlanned ? null : record.changed,
     dryRun,
     requests: sender.requests,
@@ -78,18 +78,23 @@ export function createRunFailureEnvelope(runInfo: RunInfo, error: GatewayError, 
     ...masker.value(record.envelopeFields),
     ok: false,
     request: redactRequest(envelope.request, masker),
-    changed: record.changed ?? (isRefusedWrite && !record.many ? false : null),
+    changed: record.changed ?? (isRefusedWrite && !record.many && !record.hasWritten ? false : null),
     status: status ?? record.status,
     result: masker.value(result ?? envelope.result),
     code: error.code,
     message: masker.message(error),
-    ...(mayHaveHappened && record.changed === null && !record.many && extra?.['changed'] === undefined && { unknown: true }),
+    ...(mayHaveHappened && isPendingWrite(error, record) && extra?.['changed'] === undefined && { unknown: true }),
     ...(reason && { reason }),
     ...(resumeId !== undefined && { resumeId }),
     ...(record.emittedParts !== undefined && { sent: record.emittedParts }),
     ...(record.many && { results: record.many.results }),
     ...masker.value(extra),
   };
+}
+
+/** Returns whether a write had no clear outcome. An error after a successful write, such as of a read, leaves nothing open. */
+function isPendingWrite({ code }: GatewayError, { changed, hasWritten, many }: RunState['record']): boolean {
+  return !many && changed === null && (!hasWritten || code === 'OUTCOME_UNKNOWN');
 }
 
 /** Returns whether the write of an item may or may not have happened. */

@@ -16,6 +16,8 @@ export interface PendingWrite {
   readonly parseResult?: (reply: Reply) => ResultLists;
   /** True for one of many writes that passed the gate together. */
   readonly isApproved?: boolean;
+  /** True for requests that the interface description does not explain. */
+  readonly hasUnknownEffect?: boolean;
 }
 
 /** Checks every write of a run before it is sent or planned. */

@@ -57,6 +57,10 @@ export class RunContext extends RunState implements OperationContext {
     return { result: emptyResultLists() };
   }
 
+  reportDifference(isDifferent = true): void {
+    this.record.markDifference(isDifferent);
+  }
+
   writeEach<T>(items: readonly T[], request: (item: T) => Request, describeItem: (item: T) => unknown): Promise<BulkResult> {
     return writeEach(this, items, request, describeItem);
   }

@@ -14,8 +14,10 @@ const ROLE_PRIORITY: Readonly<Record<ExchangeRole, number>> = { 'look-up': 1, re
 export class RunRecord {
   request: Request | undefined;
   status: number | null = null;
-  /** Null while it is unknown: for reads and plans. */
+  /** Null while it is unknown: for reads and plans, and after a write whose difference is unknown. */
   changed: boolean | null = null;
+  /** Whether a write was successful, or was planned. */
+  hasWritten = false;
   /** The data of an operation on several items. */
   many: BulkResult | undefined;
   /** Number of parts sent; undefined when the data is returned as a whole. */
@@ -67,11 +69,17 @@ export class RunRecord {
     if (ROLE_PRIORITY[role] >= ROLE_PRIORITY[this.#role ?? role]) this.status = status;
   }
 
-  /** Records a successful write. */
-  recordWrite(status: number | null, result: ResultLists): void {
+  /** Records a successful write. `changed` is null if the write may have sent what the appliance had already. */
+  recordWrite(status: number | null, result: ResultLists, changed: boolean | null): void {
     this.recordStatus('write', status);
-    this.changed = true;
+    this.changed = this.hasWritten || this.changed === true ? combineChanges(this.changed, changed) : changed;
+    this.hasWritten = true;
     this.#result = result;
+  }
+
+  /** Records whether the only write so far has changed something. An earlier change stays recorded. */
+  markDifference(isDifferent: boolean): void {
+    if (this.changed !== true) this.changed = isDifferent;
   }
 
   /** Records the end of a bulk operation. An earlier change stays recorded. */
@@ -82,6 +90,12 @@ export class RunRecord {
 
   /** Records that nothing had to be written. */
   markUnchanged(): void {
-    this.changed ??= false;
+    if (!this.hasWritten) this.changed ??= false;
   }
+}
+
+/** A change wins, then an unknown difference. */
+function combineChanges(first: boolean | null, second: boolean | null): boolean | null {
+  if (first === true || second === true) return true;
+  return first === null || second === null ? null : false;
 }

@@ -24,6 +24,8 @@ export type SendRequest = (request: Request, stream?: OpenExchange) => Promise<R
 export interface WriteResponse {
   readonly status: number | null;
   readonly result: ResultLists;
+  /** Whether the write changed something, if a comparison of the states before and after shows it. */
+  readonly changed?: boolean;
 }
 
 export interface SenderDependencies {

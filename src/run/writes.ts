@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Reply } from '../http/exchange';
 import { emptyResultLists, type ResultLists, type WriteResult } from '../model/envelope';
 import type { JsonObject } from '../model/json';
+import { CONFIGURATION_ROOT } from '../model/path';
 import type { RawBody } from '../model/operation-context';
 import type { Request } from '../model/request';
 import type { Upload } from '../model/stream';
@@ -13,9 +14,14 @@ import type { WriteResponse } from './sender';
 
 /** Runs one write and records its result. */
 export async function writeOne(run: RunState, write: PendingWrite): Promise<WriteResult> {
-  const { status, result } = await runWrite(run, write);
-  run.record.recordWrite(status, result);
+  const { status, result, changed } = await runWrite(run, write);
+  run.record.recordWrite(status, result, changed ?? (mayLeaveUnchanged(write) ? null : true));
   return { result };
+}
+
+/** Whether a successful write may have sent what the appliance had already. Actions, creations and deletions always change something. */
+export function mayLeaveUnchanged({ request: { method, path }, hasUnknownEffect }: PendingWrite): boolean {
+  return method !== 'DELETE' && (hasUnknownEffect === true || (method === 'PUT' && path.startsWith(`${CONFIGURATION_ROOT}/`)));
 }
 
 /** Checks a write, passes it through the interceptors, and sends or plans it. Every write of every operation takes this way. */
@@ -62,6 +68,7 @@ export async function writeAny(run: RunState, request: Request, content: RawBody
     request,
     openExchange,
     parseResult,
+    hasUnknownEffect: true,
     ...(plannedBody && { plannedBody }),
     ...(digest && { digest }),
   });

@@ -23,6 +23,7 @@ export function containmentActionsFor(call: OperationContext): ContainmentAction
     },
     setEnabled: async (server, name, enabled) => {
       await new LocalUsers(server, call).change(name, { enabled: enabled ? 'true' : 'false' });
+      call.reportDifference();
     },
     listSessions: (name) => listSessions(name === undefined ? {} : { name }, call),
     isSessionOf: (session, { name, 'source-ip': address }) => {

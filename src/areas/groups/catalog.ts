@@ -61,6 +61,7 @@ export async function changeCatalog(
     const wanted = change === 'add' ? addGroups(present, groups, catalog) : removeGroups(present, groups, catalog);
     if (wanted.length === present.length) return call.reportUnchanged();
     const result = await putCatalog(catalog, wanted, call);
+    call.reportDifference();
     if (!call.dryRun) await assertWritten(catalog, wanted, call);
     return result;
   });

@@ -1,9 +1,11 @@
+import { compareDesired } from '../../change/compare';
 import { ensureResource, type EnsureResult } from '../../change/ensure';
 import type { WriteResult } from '../../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../../model/error';
 import { isObject, type JsonObject } from '../../model/json';
 import type { OperationContext } from '../../model/operation';
 import { encodedPath } from '../../model/path';
+import type { Request } from '../../model/request';
 import { safeMessage, type SafeMessage } from '../../model/safe-message';
 import type { UserRecord } from './user-record';
 
@@ -103,8 +105,15 @@ export class LocalUsers {
       const present = await this.#explainNotFound(username, () => call.read({ method: 'GET', path }));
       const [first, second] = Object.keys(changes);
       if (first === undefined) return call.reportUnchanged();
-      if (second === undefined) return call.write({ method: 'PUT', path: `${path}${encodedPath`/${first}`}`, body: changes });
-      return call.write({ method: 'PUT', path, body: { ...toUpdateBase(present, changes), ...changes } });
+      const request: Request =
+        second === undefined
+          ? { method: 'PUT', path: `${path}${encodedPath`/${first}`}`, body: changes }
+          : { method: 'PUT', path, body: { ...toUpdateBase(present, changes), ...changes } };
+      const result = await call.write(request);
+      const { diff, notCompared } = compareDesired(path, changes, present);
+      // A password cannot be compared.
+      if (diff.length > 0 || notCompared.length === 0) call.reportDifference(diff.length > 0);
+      return result;
     });
   }
 

@@ -56,7 +56,7 @@ describe('a secret', () => {
   it('does not stand in the path, nor in what is told, of a write that succeeded', async () => {
     const gateway = await answering(200, '{"result":{"info":[]}}', password);
     const { envelope } = await gateway.run('request.post', { path: ['license', password], body: { a: 'b' } });
-    expect(envelope).toMatchObject({ changed: true, request: { method: 'POST', path: '/api/v1/license/••••' } });
+    expect(envelope).toMatchObject({ ok: true, request: { method: 'POST', path: '/api/v1/license/••••' } });
     expect(JSON.stringify(envelope)).not.toContain(password);
   });
 

@@ -184,7 +184,7 @@ describe('what goes out', () => {
     expect(await write.digest?.()).toBe(createHash('sha256').update('abc').digest('hex'));
     expect(await write.openExchange?.()).toMatchObject({ body: content.bytes, headers: { 'content-type': 'text/x-test' } });
     const [bare] = await seen((call) => call.writeAny(PUT));
-    expect(Object.keys(bare).sort()).toEqual(['openExchange', 'parseResult', 'request']);
+    expect(Object.keys(bare).sort()).toEqual(['hasUnknownEffect', 'openExchange', 'parseResult', 'request']);
     const stream = await bare.openExchange?.();
     expect([Object.keys(stream?.headers ?? {}), stream && 'body' in stream]).toEqual([['accept'], false]);
   });
@@ -416,7 +416,7 @@ describe('the envelope of a run', () => {
     const call = idle();
     const request = { ...PUT, path: '/geheim-7f3', query: { password: 'x', a: 'b' } };
     call.record.recordRequest('write', request);
-    call.record.recordWrite(201, { ...NOTHING, info: [{ message: 'a geheim-7f3' }] });
+    call.record.recordWrite(201, { ...NOTHING, info: [{ message: 'a geheim-7f3' }] }, true);
     call.addToEnvelope({ told: 'geheim-7f3' });
     call.sender.requests = 3;
     const envelope = createEnvelope(run, call);
@@ -466,7 +466,7 @@ describe('the envelope of a run', () => {
     const planned = createEnvelope(run, call);
     expect(planned).toMatchObject({ status: null, changed: null, dryRun: true, plan: [{ method: 'PUT' }] });
     const read = createEnvelope({ ...run, isWrite: false }, call);
-    expect(read).toMatchObject({ status: 200, changed: true });
+    expect(read).toMatchObject({ status: 200, dryRun: true });
     expect(read).not.toHaveProperty('plan');
   });
 
@@ -534,7 +534,10 @@ describe('the envelope of a run', () => {
     expect(changed(refused, read, { isWrite: false })).toBeNull();
     expect(changed(refused, began, {}, true)).toBeNull();
     expect(changed(refused, ({ record }) => (record.many = many))).toBeNull();
-    expect(changed(unknown, ({ record }) => record.recordWrite(200, NOTHING))).toBe(true);
+    expect(changed(unknown, ({ record }) => record.recordWrite(200, NOTHING, true))).toBe(true);
+    // The update was successful, and a later read was refused.
+    const written = ({ record }: RunContext): void => record.recordWrite(200, NOTHING, null);
+    expect(changed(refused, written)).toBeNull();
     const call = idle();
     call.record.recordBulk(many, false);
     expect(createRunFailureEnvelope(run, refused, call, masking)).toMatchObject({ changed: false, results: many.results });

@@ -36,7 +36,7 @@ describe('an answer to a write', () => {
     const { gateway } = await startSimulatorWithGateway({ variants });
     const { data, envelope } = await gateway.run('config.update', update);
     expect(data).toEqual({ result });
-    expect(envelope).toMatchObject({ ok: true, status, result, changed: true });
+    expect(envelope).toMatchObject({ ok: true, status, result, changed: null });
   });
 
   it.each<[string, FaultRule]>([

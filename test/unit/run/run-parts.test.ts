@@ -331,7 +331,7 @@ describe('the record of a run', () => {
     record.recordRequest('write', WRITE);
     record.recordStatus('read', 404);
     expect(seen()).toEqual(['/write', null, true]);
-    record.recordWrite(201, { ...nothing, info: [{ message: 'done' }] });
+    record.recordWrite(201, { ...nothing, info: [{ message: 'done' }] }, true);
     expect(seen()).toEqual(['/write', 201, true]);
     expect(record).toMatchObject({ changed: true, result: { info: [{ message: 'done' }] } });
   });
@@ -340,7 +340,7 @@ describe('the record of a run', () => {
     const whole = new RunRecord();
     const item = new RunRecord(whole);
     item.recordRequest('write', WRITE);
-    item.recordWrite(204, nothing);
+    item.recordWrite(204, nothing, true);
     expect(whole).toMatchObject({ request: WRITE, status: 204, hasWrite: true, changed: null });
   });
 
@@ -354,7 +354,25 @@ describe('the record of a run', () => {
     record.recordBulk(many, true);
     record.recordBulk(many, false);
     record.markUnchanged();
+    record.markDifference(false);
     expect(record.changed).toBe(true);
+  });
+
+  it('combines the differences of several writes', () => {
+    const changedAfter = (...changes: (boolean | null)[]): boolean | null => {
+      const record = new RunRecord();
+      record.markUnchanged();
+      for (const changed of changes) record.recordWrite(200, nothing, changed);
+      record.markUnchanged();
+      return record.changed;
+    };
+    expect([changedAfter(), changedAfter(false), changedAfter(null), changedAfter(true)]).toEqual([false, false, null, true]);
+    expect([changedAfter(false, null), changedAfter(null, false), changedAfter(null, true), changedAfter(true, null)]).toEqual([
+      null,
+      null,
+      true,
+      true,
+    ]);
   });
 });
 

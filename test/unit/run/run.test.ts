@@ -144,7 +144,7 @@ describe('many', () => {
         { item: 'gone', ok: false, error: { code: 'NOT_FOUND', message: expect.any(String) as string } },
       ],
     });
-    expect(call.record).toMatchObject({ request: { method: 'PUT', path: `${PATH}/one` }, changed: true, many });
+    expect(call.record).toMatchObject({ request: { method: 'PUT', path: `${PATH}/one` }, changed: null, many });
     expect(call.sender.requests).toBe(4);
     const same = createRunContext(server);
     await same.runEach(['same'], work, (name) => name);
