@@ -81,6 +81,8 @@ export async function startDemo({
     }
     signIn(simulator);
     settle(simulator, appliances.values());
+    // The debug pane shows only what the flow in front sends.
+    if (guide) writeFileSync(join(userDir, '.config.users.json'), JSON.stringify({ _: { debug: { filter: 'filterCurrent' } } }));
     const caFile = join(userDir, 'appliance-ca.pem');
     writeFileSync(caFile, ca(simulator.ca));
     const { username, password } = simulator.state.settings;

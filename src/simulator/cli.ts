@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { addExamplePerson } from './example-person';
 import { type Simulator, type SimulatorOptions, startSimulator } from './index';
 import { VARIANTS, type Variants, type VariantValue, parseVariant } from './variants';
 
@@ -35,7 +36,7 @@ const USAGE = `gateway-simulator: a remote-access gateway appliance to develop a
   --port <number>           default 8443; 0 = any free port
   --host <address>          loopback only, default 127.0.0.1
   --name <text>             host name in the system information
-  --sessions <number>       active sessions, default 25
+  --sessions <number>       active sessions besides the two of j.doe, default 25
   --username, --password, --realm <text>
                             the administrator: api-admin, simulator, Admin Users
   --second-factor <kind>    none, password or totp
@@ -131,6 +132,7 @@ async function main(): Promise<void> {
     return;
   }
   const simulator = await startSimulator(toSimulatorOptions(values));
+  addExamplePerson(simulator);
   const caFile = values['ca-file'] ?? join(tmpdir(), `gateway-simulator-${simulator.port}.pem`);
   try {
     writeFileSync(caFile, simulator.ca);

@@ -58,6 +58,15 @@ describe.skipIf(chromiumPath() === undefined).each([
       ).length;
     });
     expect(hidden).toBe(0);
+    const covered = await page.evaluate(() => {
+      const offer = document.querySelector('.red-ui-notification')?.getBoundingClientRect();
+      return [...document.querySelectorAll('.red-ui-flow-node, .red-ui-flow-node-button')].filter((node) => {
+        const box = node.getBoundingClientRect();
+        return offer && box.bottom > offer.top && box.top < offer.bottom && box.right > offer.left && box.left < offer.right;
+      }).length;
+    });
+    expect(covered).toBe(0);
+    expect(await page.locator('#red-ui-sidebar-debug-filter').innerText()).toMatch(/current flow/i);
   });
 
   it('has a tour whose buttons end the sessions of a user and restore them', async () => {

@@ -12,7 +12,15 @@
     action?.();
   }
 
+  /** At the bottom, where the flow does not reach. */
+  function moveNotificationsDown() {
+    const style = document.createElement('style');
+    style.textContent = '#red-ui-notifications { top: auto; bottom: 48px }';
+    document.head.append(style);
+  }
+
   function offer() {
+    moveNotificationsDown();
     const notification = RED.notify('<p>This is a demo: the appliance is simulated, nothing can break.</p><p>A tour takes a minute.</p>', {
       fixed: true,
       id: 'gateway-demo-offer',
