@@ -34,8 +34,8 @@ function gate(): { opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-describe('a gateway', () => {
-  it('tells of itself: its name, what goes on, what was sent, the clock and the certificates of the appliance', async () => {
+describe('A gateway', () => {
+  it('reports its name, running requests, counters, clock offset and the certificates of the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const seen = (): unknown[] => [gateway.name, gateway.isBusy, gateway.counters().runs, gateway.exchanges().length];
     expect([...seen(), gateway.clockOffsetSeconds]).toEqual(['vpn-1', false, 0, 0, undefined]);
@@ -58,7 +58,7 @@ describe('a gateway', () => {
     await expect.poll(() => simulator.openConnections).toBe(0);
   });
 
-  it('logs in by itself where that is to be proved', async () => {
+  it('logs in separately with the option isolatedLogin', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     await gatewayFor(simulator).run('system.info');
@@ -67,7 +67,7 @@ describe('a gateway', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('tells of each exchange only where its log is on', async () => {
+  it('calls onExchange for each exchange only if its log is enabled', async () => {
     const simulator = await startTestSimulator();
     const told: string[] = [];
     const onExchange = ({ path }: ExchangeLogEntry, name: string): void => void told.push(`${name} ${path}`);
@@ -80,7 +80,7 @@ describe('a gateway', () => {
     expect(told).toEqual([`b ${SYSTEM_INFORMATION_PATH}`]);
   });
 
-  it('takes only so many at a time, and counts those that are in', async () => {
+  it('refuses more runs than its limit, and counts those that are running', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 1, waiting: 0 });
     await gateway.run('system.info');
     const held = gate();
@@ -105,7 +105,7 @@ describe('a gateway', () => {
     expect((await kill).envelope).toMatchObject({ ok: true, approved: APPROVED });
   });
 
-  it('refuses settings that are none', () => {
+  it('throws BAD_CONFIG for invalid settings', () => {
     const unread = 'The settings cannot be read: they are not an object, or a setting has the wrong type.';
     expect(getThrownError(() => Reflect.construct(Gateway, [null]) as unknown)).toMatchObject({ code: 'BAD_CONFIG', message: unread });
     expect(getThrownError(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), timeout: -1 }))).toMatchObject({
@@ -115,8 +115,8 @@ describe('a gateway', () => {
   });
 });
 
-describe('a run', () => {
-  it('is of a name that is text, whatever a script gives', async () => {
+describe('Gateway.run', () => {
+  it('rejects every name that is not a known operation with BAD_INPUT', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const run = (...given: unknown[]): Promise<unknown> => Reflect.apply(gateway.run.bind(gateway), undefined, given) as Promise<unknown>;
     for (const given of [7, undefined, ['system.info'], 'no.such', 'toString']) {
@@ -128,7 +128,7 @@ describe('a run', () => {
     expect(((await run('system.info', {}, null)) as { envelope: Envelope }).envelope.ok).toBe(true);
   });
 
-  it('ends with any kind of signal, and keeps its other options', async () => {
+  it('accepts any kind of abort signal, and keeps its other options', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const stopped = new LightAbortController();
@@ -141,7 +141,7 @@ describe('a run', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('of a gateway that only plans is one of nothing that is sent, also where it says otherwise', async () => {
+  it('sends no write if the gateway has dryRun, even if the run sets dryRun to false', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { dryRun: true });
     for (const options of [{}, { dryRun: false }]) {
       const { envelope } = await gateway.run('sessions.kill-all', {}, options);
@@ -150,7 +150,7 @@ describe('a run', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('tells whether it changed anything, of a write alone', async () => {
+  it('reports whether a write changed something, and null for a read', async () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('system.info')).envelope).toMatchObject({
       changed: null,
@@ -166,14 +166,14 @@ describe('a run', () => {
     expect(error.cause?.summary).toContain('NOT_FOUND');
   });
 
-  it('gives what it read, and what it noted of it', async () => {
+  it('returns the data of a read, and adds the raw values to the envelope', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data, many, envelope, streamed } = await gateway.run('system.health', { status: 'all' });
     expect([typeof data, many, streamed]).toEqual(['object', null, false]);
     expect(Object.keys(envelope.raw as object).length).toBeGreaterThan(3);
   });
 
-  it('of many gives what became of each; of a stream nothing but its parts', async () => {
+  it('returns one result per item of an array, and no data for a stream', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const parts: [{ 'session-id': string }, Envelope][] = [];
     const onPart = (data: unknown, _part: unknown, envelope: Envelope): void =>
@@ -189,7 +189,7 @@ describe('a run', () => {
     expect(killed).toMatchObject({ streamed: false, many: { total: 3, ok: 3 }, envelope: { changed: true } });
   });
 
-  it('quotes no secret that it was given', async () => {
+  it('never quotes a secret of its input', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const secret = 's3cret-word';
     const quote = JSON.stringify({ result: { info: [{ message: `${secret} is weak` }] } });
@@ -202,7 +202,7 @@ describe('a run', () => {
     expect(JSON.stringify([sent, planned])).not.toContain(secret);
   });
 
-  it('is proposed before it writes, and only then', async () => {
+  it('calls approve with the plan, and writes only after the approval', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const proposals: Proposal[] = [];
     const approve: RequestApproval = (proposal) => {
@@ -228,7 +228,7 @@ describe('a run', () => {
     expect(listWriteLines(simulator)).toEqual([`PUT ${USER}/enabled`]);
   });
 
-  it('is in the journal, masked, under whom it was by, and reads nothing twice', async () => {
+  it('records each write in the journal with the initiator and without secrets, and reads nothing twice', async () => {
     const journal = createTemporaryFolder();
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1', journal });
     await gateway.run('users.disable', user, { initiator: { actor: 'j.doe', node: 'n1', flow: 'f1' } });
@@ -247,7 +247,7 @@ describe('a run', () => {
   });
 });
 
-describe('a run at another appliance', () => {
+describe('A run at another appliance', () => {
   async function both(): Promise<{
     one: Awaited<ReturnType<typeof startSimulatorWithGateway>>;
     two: Awaited<ReturnType<typeof startSimulatorWithGateway>>;
@@ -261,7 +261,7 @@ describe('a run at another appliance', () => {
     return { one, two };
   }
 
-  it('reads there, and writes nothing', async () => {
+  it('sends reads and no writes to the other appliance', async () => {
     const { one, two } = await both();
     const { data } = await one.gateway.run('snapshot.compare', { other: 'vpn-2', path: 'users/user-roles' });
     expect(data).toMatchObject({ equal: true });
@@ -269,7 +269,7 @@ describe('a run at another appliance', () => {
     expect(listWriteLines(two.simulator)).toEqual([]);
   });
 
-  it('tells which one it was that failed, and quotes no secret of it', async () => {
+  it('names the other appliance in its errors, and quotes no secret of it', async () => {
     const { one, two } = await both();
     const compare = (other: string, signal?: AbortSignal) =>
       expectFailure(one.gateway.run('snapshot.compare', { other, path: 'users/user-roles' }, { signal }));
@@ -290,8 +290,8 @@ describe('a run at another appliance', () => {
   });
 });
 
-describe('what goes on beside runs', () => {
-  it('reads the configuration as texts, of which those that are the same stay the same', async () => {
+describe('Other methods of a gateway', () => {
+  it('readConfiguration returns texts and reuses the unchanged ones of the previous tree', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const path = 'users/user-roles';
     const { data: first } = await gateway.readConfiguration({ path });
@@ -304,7 +304,7 @@ describe('what goes on beside runs', () => {
     expect((await expectFailure(gateway.readConfiguration({ path }, first, { signal: AbortSignal.abort() }))).code).toBe('ABORTED');
   });
 
-  it('keeps contained whom it has contained, and journals that under a name of its own', async () => {
+  it('enforceContainments ends the sessions of contained users and records that in the journal', async () => {
     const journal = createTemporaryFolder();
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 }, { journal });
     const before = serializeConfiguration(simulator);

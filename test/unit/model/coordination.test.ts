@@ -46,8 +46,8 @@ coordinationSuite('of the inventories of a process that shares with others', () 
   return { one: inventoryCoordination, other: inventoryCoordination, pass: (ms) => Promise.resolve(pass(ms)) };
 });
 
-describe('of the inventories', () => {
-  it('is the one of the lowest rank of several, whichever came first', async () => {
+describe('The coordination of several engines', () => {
+  it('uses the engine with the lowest rank, whichever started first', async () => {
     const [low, high] = [clocked().coordination, clocked().coordination];
     const ends = [shareBetweenProcesses(high, 'b'), shareBetweenProcesses(low, 'a')];
     onTestFinished(() => ends.forEach((end) => end()));
@@ -60,7 +60,7 @@ describe('of the inventories', () => {
     expect(await inventoryCoordination.get('key')).toBe('high');
   });
 
-  it('is the latest of those that have one rank: a deploy has made it anew', async () => {
+  it('uses the latest of two engines with the same rank, because a deploy replaced the earlier one', async () => {
     const [before, after] = [clocked().coordination, clocked().coordination];
     const ends = [
       shareBetweenProcesses(before, 'a'),
@@ -72,7 +72,7 @@ describe('of the inventories', () => {
     expect([await before.get('key'), await after.get('key')]).toEqual([undefined, 'after']);
   });
 
-  it('is the process where nobody shares with others', async () => {
+  it('uses the coordination of this process if no engine shares one', async () => {
     const stop = new LightAbortController();
     const held = await Promise.race([
       inventoryCoordination.runExclusive('alone', (held) => Promise.resolve(held), { signal: stop }),
@@ -82,7 +82,7 @@ describe('of the inventories', () => {
     expect(held).toBeUndefined();
   });
 
-  it('says once that it waits, for whomever, and hands on by what it is seen that a key is still held', async () => {
+  it('calls onWait for each waiting run, and passes on the check of the lease', async () => {
     const still = (): Promise<void> => Promise.resolve();
     const inner = holding(still);
     const runExclusive: Coordination['runExclusive'] = (key, work, options) => {
@@ -97,7 +97,7 @@ describe('of the inventories', () => {
     expect(waits).toBe(2);
   });
 
-  it('lets one in at a time also when another begins to lead meanwhile', async () => {
+  it('never runs two works with the same key at the same time, even if an engine starts meanwhile', async () => {
     let leave = (): void => undefined;
     const first = inventoryCoordination.runExclusive('changing', () => new Promise<void>((resolve) => (leave = resolve)));
     const end = shareBetweenProcesses(clocked().coordination, 'rank');
@@ -113,8 +113,8 @@ describe('of the inventories', () => {
   });
 });
 
-describe('what a process holds', () => {
-  it('is asked for before each write leaves: none does once it is lost', async () => {
+describe('A lease of a process', () => {
+  it('is checked before each write, and no write is sent after the lease is lost', async () => {
     const { held, lose } = losing();
     const { simulator, gateway } = await startSimulatorWithGateway({}, {}, { coordination: holding(held) });
     const ensure = (description: string): Promise<unknown> =>
@@ -133,7 +133,7 @@ describe('what a process holds', () => {
     expect(writes()).toBe(1);
   });
 
-  it('is asked for after whatever else a write waits for, in which it may be lost', async () => {
+  it('is checked after the last wait before a write', async () => {
     const { held, lose } = losing();
     const { simulator, gateway } = await startSimulatorWithGateway({}, {}, { coordination: holding(held) });
     const input = { path: 'users/user-roles/user-role/Users', body: { description: 'late' } };
@@ -143,8 +143,8 @@ describe('what a process holds', () => {
   });
 });
 
-describe('what a run holds', () => {
-  it('is asked for while its work goes on, and that of what it is part of', async () => {
+describe('The leases of a run', () => {
+  it('are checked together with those of the run that contains it', async () => {
     const outer = new HeldLeases();
     const inner = new HeldLeases(outer);
     const asked: string[] = [];
@@ -173,13 +173,13 @@ describe('what a run holds', () => {
   });
 });
 
-describe('work on many at once', () => {
+describe('mapConcurrently', () => {
   it.each([
     [0, 3, 0],
     [2, 3, 2],
     [9, 3, 3],
     [4, 1, 1],
-  ])('of %i items, %i at a time, is done once each, and told in order', async (count, atOnce, expected) => {
+  ])('runs %i items, at most %i at a time, once each and returns the results in order', async (count, atOnce, expected) => {
     const items = Array.from({ length: count }, (_, index) => index);
     const begun: number[] = [];
     let now = 0;
@@ -196,14 +196,14 @@ describe('work on many at once', () => {
     expect([begun, most]).toEqual([items, expected]);
   });
 
-  it('ends with the first error', async () => {
+  it('rejects with the first error', async () => {
     const error = new Error('on purpose');
     await expect(mapConcurrently([1, 2, 3], 2, (item) => (item === 2 ? Promise.reject(error) : Promise.resolve(item)))).rejects.toBe(error);
   });
 });
 
-describe('of one process, bounds', () => {
-  it('keeps no key when nobody holds it or waits for it, however it ended', async () => {
+describe('Memory of the process coordination', () => {
+  it('has no entry for a key that nobody holds or awaits, however its work ended', async () => {
     const { coordination } = clocked();
     const stop = new LightAbortController();
     const works = [
@@ -218,7 +218,7 @@ describe('of one process, bounds', () => {
     expect(coordination.size.held).toBe(0);
   });
 
-  it('sweeps up what is over without being asked for it', async () => {
+  it('removes expired values automatically', async () => {
     const { coordination, pass } = clocked();
     for (let index = 0; index < 5000; index++) {
       await coordination.set(`key ${index}`, index, 100);
@@ -229,7 +229,7 @@ describe('of one process, bounds', () => {
     expect(await coordination.get('key 4999')).toBe(4999);
   });
 
-  it('sweeps up what is over by then, and nothing else, when as many have come as were there', async () => {
+  it('removes only expired values when many new values arrive', async () => {
     const { coordination, pass } = clocked();
     for (let index = 0; index < 64; index++) await coordination.set(`key ${index}`, index, index < 60 ? 100 : 101);
     pass(100);
@@ -243,7 +243,7 @@ describe('of one process, bounds', () => {
     expect(await coordination.get('key 64')).toBe(64);
   });
 
-  it('forgets what was written longest ago when there is too much', async () => {
+  it('drops the oldest values when it holds too many', async () => {
     const { coordination } = clocked();
     for (let index = 0; index <= 10_000; index++) await coordination.set(`key ${index}`, index, 3_600_000);
     // A quarter, and then there is one more.
@@ -255,7 +255,7 @@ describe('of one process, bounds', () => {
     expect(await coordination.get('key 0')).toBeUndefined();
   });
 
-  it('forgets everything when it is told to, but for what is held', async () => {
+  it('drops all values on reset, except leases that are held', async () => {
     const { coordination } = clocked();
     await coordination.set('key', 1, 1000);
     let leave = (): void => undefined;
@@ -268,7 +268,7 @@ describe('of one process, bounds', () => {
     expect(coordination.size.held).toBe(0);
   });
 
-  it('listens to a signal only as long as somebody waits', async () => {
+  it('removes its abort listener as soon as nobody waits', async () => {
     const { coordination } = clocked();
     const [began, left] = [new AbortController(), new AbortController()];
     let leave = (): void => undefined;
@@ -286,7 +286,7 @@ describe('of one process, bounds', () => {
     expect(listening()).toEqual([0, 0]);
   });
 
-  it('does not follow the clock of the machine', async () => {
+  it('does not depend on the system clock', async () => {
     const coordination = new ProcessCoordination();
     const real = Date.now;
     try {
@@ -299,8 +299,8 @@ describe('of one process, bounds', () => {
   });
 });
 
-describe('the keys', () => {
-  it('say of what kind they are, and nothing else', () => {
+describe('coordinationKey', () => {
+  it('starts with the kind of the key and reveals nothing else', () => {
     const key = coordinationKey('exclusive', 'https://vpn.example.com', 'import');
     expect(key).toMatch(/^exclusive:[0-9a-f]{64}$/);
     expect(key).not.toBe(coordinationKey('exclusive', 'https://vpn.example.com', 'export'));
@@ -308,8 +308,8 @@ describe('the keys', () => {
   });
 });
 
-describe('what can be cancelled', () => {
-  it('tells everybody who listens once, and nobody who left', () => {
+describe('LightAbortController', () => {
+  it('calls each listener once, and no listener that was removed', () => {
     const canceller = new LightAbortController();
     const told: string[] = [];
     const left = (): void => void told.push('left');
@@ -324,7 +324,7 @@ describe('what can be cancelled', () => {
     expect([canceller.aborted, ...told]).toEqual([true, 'one']);
   });
 
-  it('follows a signal until it is told not to', () => {
+  it('follows a signal until it is told to stop', () => {
     const source = new AbortController();
     const [followed, left, late] = [new LightAbortController(), new LightAbortController(), new LightAbortController()];
     followed.follow(source.signal);
@@ -334,7 +334,7 @@ describe('what can be cancelled', () => {
     expect([followed.aborted, left.aborted, late.aborted]).toEqual([true, false, true]);
   });
 
-  it('is had as a real signal', () => {
+  it('provides a real AbortSignal', () => {
     const real = new AbortController().signal;
     expect(toAbortSignal(real)).toBe(real);
     const canceller = new LightAbortController();
@@ -348,7 +348,7 @@ describe('what can be cancelled', () => {
     expect(types).toEqual(['abort']);
   });
 
-  it('leaves what others share, with words of its own, and no listener behind', async () => {
+  it('rejectOnAbort rejects with the given message, keeps shared work running and leaves no listener', async () => {
     const never = new Promise<never>(() => undefined);
     const words = { code: 'ABORTED', message: 'Not now.', details: { sent: false } };
     const listeners = new Set<unknown>();

@@ -41,7 +41,7 @@ const fields = {
 };
 const bytes = Buffer.from('bytes');
 
-describe('accepts', () => {
+describe('A field accepts', () => {
   it.each<[keyof typeof fields, unknown, unknown]>([
     ['text', 'a', 'a'],
     ['text', '', ''],
@@ -86,7 +86,7 @@ describe('accepts', () => {
   ])('%s %j', (kind, value, read) => expect(parseField('field', fields[kind], value)).toEqual(read));
 });
 
-describe('refuses', () => {
+describe('A field rejects', () => {
   it.each<[keyof typeof fields, unknown, string]>([
     ['text', true, 'field must be text, not a boolean'],
     ['text', NaN, 'field must be text, not a number'],
@@ -133,7 +133,7 @@ describe('refuses', () => {
   });
 });
 
-describe('a whole input', () => {
+describe('parseInput', () => {
   const operation = (given: Record<string, Field>): ReturnType<typeof defineOperation> =>
     defineOperation({ effect: 'read', label: '', help: '', data: '', fields: given, example: { input: {}, request: '' } });
   const example = operation({
@@ -143,7 +143,7 @@ describe('a whole input', () => {
     note: textField('Note', ''),
   });
 
-  it('fills in defaults and leaves out what is not given', () => {
+  it('fills in defaults and leaves out fields without a value', () => {
     expect(parseInput(example, { id: 'a', note: undefined })).toEqual({ id: 'a', max: 25 });
     expect(parseInput(example, { id: 'a', max: null, note: '' })).toEqual({ id: 'a', max: 25, note: '' });
   });
@@ -156,7 +156,7 @@ describe('a whole input', () => {
     [{ id: 'a', name: '' }, 'name (Name) is empty'],
     [{ id: 'a', max: 0 }, 'max must be more than 0'],
     [{ id: 'a', nmae: 'x' }, 'nmae is not a field of this operation. Its fields are: id, name, max, note'],
-  ])('%j is refused', (input, words) => {
+  ])('rejects %j', (input, words) => {
     const error = getThrownError(() => parseInput(example, input));
     expect(error?.code).toBe('BAD_INPUT');
     expect(error?.message).toContain(words);
@@ -166,23 +166,23 @@ describe('a whole input', () => {
     [null, 'nothing'],
     ['text', 'text'],
     [['a'], 'an array'],
-  ])('is an object: %j is none', (raw, words) => {
+  ])('rejects %j in place of an object', (raw, words) => {
     const error = getThrownError(() => parseInput(example, raw as never));
     expect(error?.message).toBe(`The input must be an object with the fields of the operation, not ${words}.`);
   });
 
-  it('has nothing in it that was not given, and may have fields of others that are undefined', () => {
+  it('returns only given fields, and ignores unknown fields whose value is undefined', () => {
     expect(Object.keys(parseInput(example, { id: 'a', other: undefined }))).toEqual(['id', 'max']);
     expect(getThrownError(() => parseInput(operation({}), { x: 1 }))?.message).toBe(
       'x is not a field of this operation. Its fields are: none.',
     );
   });
 
-  it('names the field that is missing, for whoever asks for it', () => {
+  it('names the missing field in the details of the error', () => {
     expect(getThrownError(() => parseInput(example, {}))?.details).toMatchObject({ missing: { name: 'id', label: 'Id' } });
   });
 
-  it('may have in each item what is otherwise asked for once', () => {
+  it('does not require a field that each item of an array may have', () => {
     const many = operation({
       user: requiredField(namesField('User', '', { subject: true })),
       role: requiredField(textField('Role', '', { perItem: true })),
@@ -198,7 +198,7 @@ describe('a whole input', () => {
     expect(getThrownError(() => parseInput(none, {}))?.details.missing?.name).toBe('role');
   });
 
-  it('is complained of in words of ours, in which what came is told apart', () => {
+  it('marks the untrusted parts of its error messages', () => {
     const check = (value: string) => (value === 'plain' ? 'is plain.' : safeMessage`is odd: ${value}`);
     const told = (value: string): string | undefined =>
       getThrownError(() => parseField('id', textField('Id', '', { check }), value))?.safeMessage.text(() => '•');
@@ -206,7 +206,7 @@ describe('a whole input', () => {
     expect(told('secret')).toBe('id is odd: •');
   });
 
-  it('does not take inherited properties for fields', () => {
+  it('ignores inherited properties', () => {
     expect(getThrownCode(() => parseInput(example, { id: 'a', constructor: 'x' }))).toBe('BAD_INPUT');
     expect(getThrownCode(() => parseInput(operation({}), JSON.parse('{"__proto__":{"id":"a"}}') as Record<string, unknown>))).toBe(
       'BAD_INPUT',
@@ -214,7 +214,7 @@ describe('a whole input', () => {
   });
 });
 
-describe('a body as JSON', () => {
+describe('The JSON body of a request', () => {
   const holder: Record<string, unknown> = {};
   holder.self = holder;
   const throwing = (thrown: unknown) => ({
@@ -233,24 +233,24 @@ describe('a body as JSON', () => {
     ['what holds itself', holder, 'Converting circular structure to JSON.'],
     ['what says so itself', throwing(new Error('not me\nnor this')), 'not me.'],
     ['what says so in a text', throwing('odd'), 'odd.'],
-  ])('refuses %s', (_what, body, words) => {
+  ])('rejects %s', (_what, body, words) => {
     const error = getThrownError(() => toJsonText(body));
     expect([error?.code, error?.message]).toEqual(['BAD_INPUT', `The body cannot be sent as JSON: ${words}`]);
   });
 
-  it('tells apart what is ours and what came from outside', () => {
+  it('marks the untrusted parts of an error about it', () => {
     const told = (body: unknown): string | undefined => getThrownError(() => toJsonText(body))?.safeMessage.text(() => '•');
     expect(told({ secret: NaN })).toBe('The body cannot be sent as JSON: NaN is at • and would be lost.');
     expect(told({ n: 1n })).toBe('The body cannot be sent as JSON: Do not know how to serialize a BigInt.');
     expect(told(throwing(new Error('secret')))).toBe('The body cannot be sent as JSON: •.');
   });
 
-  it('carries everything else as it is', () => {
+  it('keeps all JSON values unchanged', () => {
     const body = { a: null, b: [1, 'x', { c: true }], d: Object.assign(Object.create(null) as object, { e: 0 }), f: '', at: new Date(0) };
     expect(toJsonText(body)).toBe('{"a":null,"b":[1,"x",{"c":true}],"d":{"e":0},"f":"","at":"1970-01-01T00:00:00.000Z"}');
   });
 
-  it('has truth values as text where they go into the configuration', () => {
+  it('has booleans as text in the configuration', () => {
     expect([toBooleanText(true), toBooleanText(false)]).toEqual(['true', 'false']);
     expect(withBooleanTexts({ a: true, b: [false, { c: true }], d: 'x', e: 1, f: null })).toEqual({
       a: 'true',
@@ -262,20 +262,20 @@ describe('a body as JSON', () => {
   });
 });
 
-describe('Gateway.run', () => {
-  it.each(['sessions.lst', 'sessions', '', 'toString', 'config.constructor'])('does not know %s', async (name) => {
+describe('Gateway.run with an unknown operation or a bad body', () => {
+  it.each(['sessions.lst', 'sessions', '', 'toString', 'config.constructor'])('rejects the operation name %s', async (name) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run(name));
     expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false, operation: name, request: null, requests: 0 } });
     expect(simulator.requests).toEqual([]);
   });
 
-  it('names the operations that there are', async () => {
+  it('lists the operations of the area in the error', async () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.lst'))).message).toMatch(/sessions\.list.*sessions\.kill-all/);
   });
 
-  it('refuses a body that JSON cannot carry before anything is sent, in a dry run too', async () => {
+  it('rejects a body that JSON cannot represent before it sends anything, also in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const body: Record<string, unknown> = { name: 'a' };
     body.self = body;
@@ -289,14 +289,14 @@ describe('Gateway.run', () => {
   });
 });
 
-describe('parseInput', () => {
+describe('Input with many levels', () => {
   const nest = (levels: number): Record<string, unknown> => {
     let value: Record<string, unknown> = {};
     for (let level = 1; level < levels; level++) value = level % 2 ? { a: value } : { list: [value], b: 1 };
     return value;
   };
 
-  it('refuses a body nested more than 200 levels deep before anything is sent', async () => {
+  it('is rejected before anything is sent if it has more than 200 levels', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('config.update', { path: 'users', body: nest(3000) }));
     expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false } });
@@ -304,7 +304,7 @@ describe('parseInput', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('accepts a body nested 100 levels deep', () => {
+  it('is accepted with 100 levels', () => {
     const body = nest(100);
     expect(parseInput(getOperation('config.update'), { path: 'users', body })).toEqual({ path: 'users', body, 'prove-login': true });
   });

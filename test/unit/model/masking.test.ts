@@ -14,17 +14,20 @@ async function answering(status: number, body: string, password: string) {
   return gatewayFor(server, { password });
 }
 
-describe('a password that is a word of ours', () => {
+describe('A password that is a common word', () => {
   const user = { server: 'System Local', username: 'j.doe' };
 
-  it.each(['user', 'local', 'auth-server', 'configuration', 'system'])('%s leaves no gap in the path of a request', async (password) => {
-    const gateway = await answering(404, '{}', password);
-    expect((await expectFailure(gateway.run('users.get', user))).cause?.request?.path).toBe(USER_PATH);
-    const { envelope } = await gateway.run('users.delete', user, { dryRun: true });
-    expect(envelope.plan).toEqual([{ method: 'DELETE', path: USER_PATH }]);
-  });
+  it.each(['user', 'local', 'auth-server', 'configuration', 'system'])(
+    'is not revealed by masked words of a request path: %s',
+    async (password) => {
+      const gateway = await answering(404, '{}', password);
+      expect((await expectFailure(gateway.run('users.get', user))).cause?.request?.path).toBe(USER_PATH);
+      const { envelope } = await gateway.run('users.delete', user, { dryRun: true });
+      expect(envelope.plan).toEqual([{ method: 'DELETE', path: USER_PATH }]);
+    },
+  );
 
-  it('leaves none in what tells of a pause', async () => {
+  it('is not revealed by the error of a login pause', async () => {
     const server = await startRawServer(() => httpResponse(401, '{}'), { forwardsLogins: true });
     const gateway = gatewayFor(server, { password: 'LOGIN_REJECTED' });
     await expectFailure(gateway.run('system.info'));
@@ -32,7 +35,7 @@ describe('a password that is a word of ours', () => {
     expect(cause).toMatchObject({ pausedBecause: 'LOGIN_REJECTED', pausedUntil: expect.stringMatching(/^20\d\d-/) as string });
   });
 
-  it('leaves none in what the test of a dialog tells', async () => {
+  it('is not revealed by the result of a connection test', async () => {
     const server = await startRawServer(() => httpResponse(401, '{}'), { forwardsLogins: true, plain: true });
     const red = { nodes: { eachNode: () => undefined } } as unknown as NodeAPI;
     const credentials = { username: 'a', password: 'appliance' };
@@ -42,10 +45,10 @@ describe('a password that is a word of ours', () => {
   });
 });
 
-describe('a secret', () => {
+describe('A secret', () => {
   const password = 'Correct-Horse-9';
 
-  it('does not stand in the path of a request that failed or is planned', async () => {
+  it('is masked in the path of a failed or planned request', async () => {
     const gateway = await answering(422, '{}', password);
     const input = { path: ['license', password], body: { a: 'b' } };
     const { cause } = await expectFailure(gateway.run('request.post', input));
@@ -53,14 +56,14 @@ describe('a secret', () => {
     for (const shown of [cause, envelope]) expect(JSON.stringify(shown)).not.toContain(password);
   });
 
-  it('does not stand in the path, nor in what is told, of a write that succeeded', async () => {
+  it('is masked in the path and summary of a successful write', async () => {
     const gateway = await answering(200, '{"result":{"info":[]}}', password);
     const { envelope } = await gateway.run('request.post', { path: ['license', password], body: { a: 'b' } });
     expect(envelope).toMatchObject({ ok: true, request: { method: 'POST', path: '/api/v1/license/••••' } });
     expect(JSON.stringify(envelope)).not.toContain(password);
   });
 
-  it('does not stand in a difference, under whatever name it is there', async () => {
+  it('is masked in a difference under any field name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { server: 'System Local', username: 'new.one', 'password-cleartext': password, fullname: `is ${password}` };
     const outcome = await gateway.run('users.ensure', input);
@@ -69,7 +72,7 @@ describe('a secret', () => {
     expect(JSON.stringify(outcome)).not.toContain(password);
   });
 
-  it('has to be text, since it could not be looked for otherwise', () => {
+  it('must be text, because other values cannot be found in output', () => {
     const settings = { url: 'https://vpn.example.com', realm: 'R', username: 'a', password: 12345678 as unknown as string };
     expect(getThrownError(() => new Gateway(settings))).toMatchObject({
       code: 'BAD_CONFIG',

@@ -14,7 +14,7 @@ import {
 const ROOT = '/api/v1/configuration';
 const tree = (path: string): string => toConfigurationPath(path).slice(ROOT.length);
 
-describe('one segment', () => {
+describe('encodedPath', () => {
   it.each([
     ['plain', 'plain'],
     ['Büro #1/EU & 50%', 'B%C3%BCro%20%231%2FEU%20%26%2050%25'],
@@ -28,15 +28,15 @@ describe('one segment', () => {
     ['a"b?c', 'a%22b%3Fc'],
     ['-_.~', '-_.~'],
     ['...', '%2E..'],
-  ])('%s is encoded once', (name, encoded) => {
+  ])('encodes %s once', (name, encoded) => {
     expect(encodeSegment(name)).toBe(encoded);
     expect(decodeURIComponent(encoded)).toBe(name);
   });
 
-  it('refuses half a surrogate pair', () => expect(getThrownCode(() => encodeSegment('\ud83d'))).toBe('BAD_INPUT'));
+  it('rejects half of a surrogate pair', () => expect(getThrownCode(() => encodeSegment('\ud83d'))).toBe('BAD_INPUT'));
 });
 
-describe('text', () => {
+describe('A configuration path as text', () => {
   it.each([
     ['/', ''],
     ['users', '/users'],
@@ -50,7 +50,7 @@ describe('text', () => {
     ['roles/%2eadmin%c3%bc', '/roles/%2eadmin%c3%bc'],
     ['roles/...', '/roles/%2E..'],
     ['roles/a..b', '/roles/a..b'],
-  ])('%s', (text, path) => expect(tree(text)).toBe(path));
+  ])('is parsed and encoded: %s', (text, path) => expect(tree(text)).toBe(path));
 
   it.each([
     ['', 'empty'],
@@ -75,32 +75,32 @@ describe('text', () => {
     ['/api/v1/configuration/../system', '".."'],
     ['/api/v1/configuration/%2e%2e/system', '%2e%2e'],
     ['/elsewhere/api/v1/configuration/users', 'outside of'],
-  ])('%s is refused', (text, word) => {
+  ])('is rejected: %s', (text, word) => {
     const error = getThrownError(() => toConfigurationPath(text));
     expect(error?.code).toBe('BAD_INPUT');
     expect(error?.message).toContain(word);
   });
 });
 
-describe('array', () => {
-  it('takes each item as one raw segment', () => {
+describe('A configuration path as an array', () => {
+  it('uses each item as one raw segment', () => {
     expect(toConfigurationPath(['roles', 'Büro #1/EU & 50%', '.x', '%2e%2e', '7'])).toBe(
       `${ROOT}/roles/B%C3%BCro%20%231%2FEU%20%26%2050%25/%2Ex/%252e%252e/7`,
     );
   });
 
-  it.each([[[]], [['']], [['.']], [['users', '..']], [['users', null]], [[{}]], [['a\udc00']]])('%j is refused', (path) =>
+  it.each([[[]], [['']], [['.']], [['users', '..']], [['users', null]], [[{}]], [['a\udc00']]])('is rejected: %j', (path) =>
     expect(getThrownCode(() => toConfigurationPath(path as string[]))).toBe('BAD_INPUT'),
   );
 });
 
-describe('href', () => {
-  it('is not encoded again', () => {
+describe('A configuration path as an href', () => {
+  it('is not encoded a second time', () => {
     const href = `${ROOT}/users/user-roles/user-role/B%C3%BCro%20%231%2FEU%20%26%2050%25`;
     expect(toConfigurationPath(href)).toBe(href);
   });
 
-  it('may carry the path of the base URL, and no other', () => {
+  it('may start with the path of the base URL, but with no other path', () => {
     expect(toConfigurationPath(`/vpn1${ROOT}/users`, '/vpn1')).toBe(`${ROOT}/users`);
     expect(toConfigurationPath(`${ROOT}/users`, '/vpn1')).toBe(`${ROOT}/users`);
     expect(getThrownCode(() => toConfigurationPath('/vpn1/api/v1/system/x', '/vpn1'))).toBe('BAD_INPUT');
@@ -108,7 +108,7 @@ describe('href', () => {
   });
 });
 
-describe('tags', () => {
+describe('encodedPath with special values', () => {
   const view = { payload: { name: 'Büro #1/EU & 50%', dot: '.Administrators', up: '..', id: 7, none: '', list: ['a'], no: null } };
   const expand = (template: string): string => tree(expandPathTags(template, view));
 
@@ -118,7 +118,7 @@ describe('tags', () => {
     ['roles/{{ payload.id }}', '/roles/7'],
     ['roles/a {{payload.id}}/', '/roles/a%207/'],
     ['no tag', '/no%20tag'],
-  ])('%s', (template, path) => expect(expand(template)).toBe(path));
+  ])('encodes the value as one segment: %s', (template, path) => expect(expand(template)).toBe(path));
 
   it.each([
     'roles/{{payload.none}}',
@@ -136,10 +136,10 @@ describe('tags', () => {
     'roles/{{!payload}}',
     'roles/{{=<% %>=}}',
     'roles/{{payload.name',
-  ])('%s is refused', (template) => expect(getThrownCode(() => expand(template))).toBe('BAD_INPUT'));
+  ])('rejects %s', (template) => expect(getThrownCode(() => expand(template))).toBe('BAD_INPUT'));
 });
 
-describe('a tag that cannot be', () => {
+describe('A path segment that is not allowed', () => {
   const say = (template: string, view: object = {}): string | undefined => getThrownError(() => expandPathTags(template, view))?.message;
 
   it.each<[string, string]>([
@@ -151,17 +151,17 @@ describe('a tag that cannot be', () => {
     ['{{=<% %>=}}', 'path has the tag {{<% %>}}'],
     ['{{a', 'path has a tag that cannot be read: Unclosed tag'],
     ['{{a}}', 'path needs {{a}}, but the message has nothing there.'],
-  ])('is told: %s', (template, words) => expect(say(template)).toContain(words));
+  ])('is rejected with a message that names the problem: %s', (template, words) => expect(say(template)).toContain(words));
 
-  it('is told with what came', () => {
+  it('is quoted in the error', () => {
     for (const a of [null, '', undefined]) expect(say('{{a}}', { a })).toBe('path needs {{a}}, but the message has nothing there.');
     expect(say('{{a}}', { a: ['x'] })).toMatch(/^path needs text in \{\{a\}\}, not an array/);
     expect(expandPathTags('x/{{a}}', { a: 0 })).toBe('x/0');
   });
 });
 
-describe('a fixed path', () => {
-  it('has each name as one segment', () => {
+describe('encodedPath with several names', () => {
+  it('encodes each name as one segment', () => {
     expect(encodedPath`/a/${'b/c'}/d/${'.e'}`).toBe('/a/b%2Fc/d/%2Ee');
     expect(encodedPath`/a`).toBe('/a');
   });
@@ -170,10 +170,10 @@ describe('a fixed path', () => {
     ['', 'A name is empty: the request would go to all of them.'],
     ['.', 'The name "." cannot be sent: in a URL it means another path.'],
     ['..', 'The name ".." cannot be sent'],
-  ])('refuses the name "%s"', (name, words) => expect(getThrownError(() => encodedPath`/a/${name}`)?.message).toContain(words));
+  ])('rejects the name "%s"', (name, words) => expect(getThrownError(() => encodedPath`/a/${name}`)?.message).toContain(words));
 });
 
-describe('any path of the interface', () => {
+describe('The path of gateway-request', () => {
   it.each([
     ['system/status', '/api/v1/system/status'],
     ['/api/v1/system/status', '/api/v1/system/status'],
@@ -186,7 +186,7 @@ describe('any path of the interface', () => {
     ['a%3Ab', '/api/v1/a%3Ab'],
     ['authentication/auth', '/api/v1/authentication/auth'],
     ['%25', '/api/v1/%25'],
-  ])('%s', (path, whole) => expect(toApiPath(path, '/vpn1')).toBe(whole));
+  ])('is accepted: %s', (path, whole) => expect(toApiPath(path, '/vpn1')).toBe(whole));
 
   it.each([
     'auth',
@@ -214,12 +214,12 @@ describe('any path of the interface', () => {
     'a%C2%AD%2Fx%2F%2E%2E%2F%2E%2E%2F%2E%2E%2Fv1%2Fauth',
     '%2E%2Fauth'.replace('%2E%2F', '%252E%2F'),
     'x%252F%252E%252E%252Fauth',
-  ])('%s, which could be a login, is refused', (path) => {
+  ])('is rejected because it could be a login: %s', (path) => {
     expect(getThrownError(() => toApiPath(path))?.code, path).toBe('BAD_INPUT');
     expect(getThrownError(() => toApiPath(path))?.message).toMatch(/login|leave the path/);
   });
 
-  it('is not the root of the interface', () => {
+  it('is rejected if it is the root of the interface', () => {
     for (const path of ['/', '/api/v1', '/api/v1/'])
       expect(getThrownError(() => toApiPath(path))?.message).toBe('path is the root of the interface. Give a path below /api/v1/.');
     expect(getThrownError(() => toApiPath('auth'))?.message).toBe(
@@ -228,7 +228,7 @@ describe('any path of the interface', () => {
   });
 });
 
-describe('what is refused is told', () => {
+describe('The error for a rejected path', () => {
   it.each<[unknown, string]>([
     [[], 'path is an empty array: give at least one segment.'],
     [[null], 'path is an array with an item that is not text.'],
@@ -236,9 +236,11 @@ describe('what is refused is told', () => {
     ['a/%2e%2e%2Fb', 'path has the segment'],
     ['a/x%5C..', 'path has the segment'],
     ['mailto://x', 'path is a full URL.'],
-  ])('%j', (path, words) => expect(getThrownError(() => toConfigurationPath(path as string[]))?.message).toContain(words));
+  ])('names the reason for %j', (path, words) =>
+    expect(getThrownError(() => toConfigurationPath(path as string[]))?.message).toContain(words),
+  );
 
-  it('what only looks like an address, or like another appliance, is a path', () => {
+  it('treats text that resembles an address or another appliance as a path', () => {
     expect(tree('a/http://b'.replace('//', '/'))).toBe('/a/http%3A/b');
     expect(tree('my-api/v1x')).toBe('/my-api/v1x');
     expect(tree('myapi/v1')).toBe('/myapi/v1');
@@ -248,18 +250,18 @@ describe('what is refused is told', () => {
   });
 });
 
-describe('query', () => {
-  it('holds flags and texts, each encoded once', () => {
+describe('The query of a request', () => {
+  it('contains flags and texts, each encoded once', () => {
     expect(encodeQuery(undefined)).toBe('');
     expect(encodeQuery({})).toBe('');
     expect(encodeQuery({ expand: true, 'a b': 'ü&=%', empty: '' })).toBe('?expand&a%20b=%C3%BC%26%3D%25&empty=');
   });
 });
 
-describe('on the wire', () => {
+describe('A request path as sent', () => {
   const names = ['Büro #1/EU & 50%', '.Administrators'] as const;
 
-  it.each(names)('%s is one segment, whichever way it is given', async (name) => {
+  it.each(names)('contains %s as one segment in every notation of the path', async (name) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('config.list', { path: 'users/user-roles/user-role' });
     const link = (data as { name: string; href: string }[]).find((entry) => entry.name === name);
@@ -275,7 +277,7 @@ describe('on the wire', () => {
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
-  it('keeps the path of the base URL, also with an href that carries it', async () => {
+  it('contains the path of the base URL once, also for an href that starts with it', async () => {
     const simulator = await startTestSimulator({ pathPrefix: '/vpn1' });
     const gateway = gatewayFor({ url: `${simulator.url}/` });
     const { envelope } = await gateway.run('config.get', { path: 'users' });
@@ -286,7 +288,7 @@ describe('on the wire', () => {
     expect((await expectFailure(gateway.run('config.get', { path: `/vpn2${ROOT}/users` }))).code).toBe('BAD_INPUT');
   });
 
-  it('sends nothing for a path that cannot be', async () => {
+  it('is never sent for an invalid path', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const path of ['../system', 'users/%2e%2e', 'https://other.example/', '']) {
       const error = await expectFailure(gateway.run('config.get', { path }));

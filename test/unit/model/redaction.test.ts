@@ -63,7 +63,7 @@ function echo(...secrets: string[]): string {
 
 const all: Partial<Settings> = { password: PASSWORD, secondFactor: 'password', secondPassword: SECOND };
 
-describe('secrets that the appliance echoes', () => {
+describe('Secrets that the appliance repeats', () => {
   const loud = echo(PASSWORD, SECOND, KEY, BODY_PASSWORD);
   const secrets = [PASSWORD, SECOND, KEY, BODY_PASSWORD];
   const body = { username: 'j.doe', 'password-cleartext': BODY_PASSWORD };
@@ -76,7 +76,7 @@ describe('secrets that the appliance echoes', () => {
     ['errors inside a success', 200, 'errors'],
     ['warnings', 200, 'warnings'],
     ['infos', 201, 'info'],
-  ])('in %s (%i) are masked', async (_name, status, list) => {
+  ])('are masked in %s (%i)', async (_name, status, list) => {
     const logins = ['{"resume_id":"r1"}', JSON.stringify({ api_key: KEY })];
     const server = await startRawServer(
       (asked) => {
@@ -101,7 +101,7 @@ describe('secrets that the appliance echoes', () => {
     }
   });
 
-  it('in the answer to a login are not repeated', async () => {
+  it('are masked in the response to a login', async () => {
     for (const answer of [
       httpResponse(401, JSON.stringify({ result: { errors: [{ message: loud }] } })),
       httpResponse(500, loud),
@@ -114,7 +114,7 @@ describe('secrets that the appliance echoes', () => {
     }
   });
 
-  it('as a pasted key are masked', async () => {
+  it('are masked if they are a pasted key', async () => {
     const server = await startRawServer((asked) =>
       httpResponse(404, JSON.stringify({ result: { errors: [{ message: `${echo(KEY)} ${authorizationOf(asked)}` }] } })),
     );
@@ -123,7 +123,7 @@ describe('secrets that the appliance echoes', () => {
     expect(error.message).toContain('404');
   });
 
-  it('as a one-time code are masked, alone and as a credential', async () => {
+  it('are masked if they are a one-time code, alone and as a part of a credential', async () => {
     let credential = '';
     const server = await startRawServer(
       (asked) => {
@@ -145,8 +145,8 @@ describe('secrets that the appliance echoes', () => {
   });
 });
 
-describe('secrets', () => {
-  it('of a body are masked in a plan, and sent as they are', async () => {
+describe('Secrets of a request or of settings', () => {
+  it('are masked in a plan and sent unmasked', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = {
       path: 'authentication/auth-servers/auth-server/System Local/local/users/user',
@@ -160,7 +160,7 @@ describe('secrets', () => {
     expect(input.body['password-cleartext']).toBe(BODY_PASSWORD);
   });
 
-  it('are not seen when a gateway is printed', () => {
+  it('do not appear when a gateway is printed', () => {
     const gateway = new Gateway({
       ...settingsFor({ url: 'https://vpn.example.com' }),
       ...all,
@@ -171,7 +171,7 @@ describe('secrets', () => {
     gateway.close();
   });
 
-  it('are not quoted by what is wrong with the settings', () => {
+  it('are not quoted by errors about settings', () => {
     const base = settingsFor({ url: 'https://vpn.example.com' });
     for (const wrong of [
       { url: `https://admin:${KEY}@vpn.example.com` },
@@ -187,8 +187,8 @@ describe('secrets', () => {
   });
 });
 
-describe('names of secrets', () => {
-  it('are masked in a plan whatever type they have, and what stands under them is found elsewhere', async () => {
+describe('Fields with a secret name', () => {
+  it('are masked in a plan for any type of value, and their values are masked elsewhere too', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const body = { name: 'n', 'shared-secret': 47110815, snmp: { community: ['public-ro'] }, note: 'was 47110815, public-ro' };
     const { envelope } = await gateway.run('config.create', { path: 'system/x', body }, { dryRun: true });

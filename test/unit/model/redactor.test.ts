@@ -16,7 +16,7 @@ const inMarkup = (words: string): string =>
   words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 const inForm = (words: string): string => encodeURIComponent(words).replaceAll('%20', '+');
 
-describe('a secret that was escaped more than once', () => {
+describe('The redactor, for a secret that was escaped several times,', () => {
   it.each<[string, string]>([
     ['JSON in JSON', inJson(inJson(SECRET))],
     ['JSON in JSON in JSON', inJson(inJson(inJson(SECRET)))],
@@ -32,11 +32,11 @@ describe('a secret that was escaped more than once', () => {
       'JSON with every sign as its number, twice',
       inJson(SECRET.replace(/[^]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)),
     ],
-  ])('is found as %s, and what stands around it is left', (_how, form) => {
+  ])('finds the secret as %s and leaves the text around it', (_how, form) => {
     expect(mask(`before ${form} after`, SECRET)).toBe('before •••• after');
   });
 
-  it('is found in hexadecimal digits, in small and capital ones, unless it is too short to tell', () => {
+  it('finds the secret in hexadecimal digits of either case unless it is too short', () => {
     const digits = Buffer.from(SECRET).toString('hex');
     expect(mask(`was ${digits}, ${digits.toUpperCase()}.`, SECRET)).toBe('was ••••, ••••.');
     expect(mask('pin 31323334', '1234')).toBe('pin ••••');
@@ -45,7 +45,7 @@ describe('a secret that was escaped more than once', () => {
     expect(mask(`was ${Buffer.from(long).toString('hex')}`, long)).toBe('was ••••');
   });
 
-  it('is found whatever it is, in whatever two ways it was escaped', () => {
+  it('finds any secret after any two escapes', () => {
     const ways = [inJson, encodeURIComponent, inForm, inMarkup];
     const secrets = fc.string({ unit: 'grapheme', minLength: 6, maxLength: 40 }).filter((one) => one.isWellFormed() && /[^\w\s]/.test(one));
     const how = fc.array(fc.constantFrom(...ways), { minLength: 0, maxLength: 2 });
@@ -60,7 +60,7 @@ describe('a secret that was escaped more than once', () => {
   });
 });
 
-describe('a text that is JSON inside of something', () => {
+describe('The redactor, for a text that contains JSON,', () => {
   const body = { name: 'n', password: 4711, more: { psk: 'a', note: 'kept' } };
 
   it.each<[string, unknown, unknown]>([
@@ -75,11 +75,11 @@ describe('a text that is JSON inside of something', () => {
     ['no names of secrets: it stays as it was written', { body: '{ "a" : 1 }' }, { body: '{ "a" : 1 }' }],
     ['no JSON', { body: '{"password":"x"' }, { body: '{"password":"x"' }],
     ['a text in quotation marks', { body: '"password"' }, { body: '"password"' }],
-  ])('has what stands under the name of a secret masked: %s', (_what, value, shown) => {
+  ])('masks values of secret fields: %s', (_what, value, shown) => {
     expect(new Redactor().value(value)).toEqual(shown);
   });
 
-  it('tells its secrets', () => {
+  it('returns the values of secret fields', () => {
     expect([...findSecrets({ a: [JSON.stringify(body)] })].sort()).toEqual(['4711', 'a']);
     expect([...findSecrets(JSON.stringify({ b: JSON.stringify({ token: 'inner' }) }))]).toEqual(['inner']);
     const fields = { body: requiredField(objectField('Body', '')), raw: contentField('Raw', ''), name: textField('Name', '') };
@@ -87,7 +87,7 @@ describe('a text that is JSON inside of something', () => {
     expect([...findInputSecrets(fields, input)].sort()).toEqual(['4711', 'a', 'named', 'raw']);
   });
 
-  it('hides them at whatever depth, in texts and as they are', () => {
+  it('masks secret values at any depth, escaped or not', () => {
     const tree = fc.letrec<{ node: unknown }>((tie) => ({
       node: fc.oneof(
         { maxDepth: 6 },
@@ -106,7 +106,7 @@ describe('a text that is JSON inside of something', () => {
     );
   });
 
-  it('is looked into no deeper than anything is', () => {
+  it('stops at the maximum depth', () => {
     let deep = '"end"';
     for (let depth = 0; depth < 100_000; depth++) deep = `[${deep}]`;
     expect(new Redactor().value({ deep, other: 1 })).toEqual({ deep: '••••', other: 1 });
@@ -116,8 +116,8 @@ describe('a text that is JSON inside of something', () => {
   });
 });
 
-describe('a short secret', () => {
-  it.each(['12', 'Ab', 'z9', '0'])('%s is masked where it stands alone', (secret) => {
+describe('The redactor, for a short secret,', () => {
+  it.each(['12', 'Ab', 'z9', '0'])('masks %s where it is a separate word', (secret) => {
     expect(mask(`(${secret}) ${secret}`, secret)).toBe('(••••) ••••');
     expect(mask(`${secret}.`, secret)).toBe('••••.');
     for (const next of ['a', 'z', 'A', 'Z', '0', '9']) {
@@ -127,13 +127,13 @@ describe('a short secret', () => {
     for (const next of ['/', ':', '@', '[', '`', '{']) expect(mask(`${next}${secret}${next}`, secret)).toBe(`${next}••••${next}`);
   });
 
-  it('beside a long one leaves the order of the text', () => {
+  it('keeps the order of the text if a long secret is also in it', () => {
     expect(mask('yy longer-one yy longer-one', 'longer-one', 'yy')).toBe('•••• •••• •••• ••••');
   });
 });
 
-describe('the search for secrets', () => {
-  it('takes the longest of those that begin alike, and one that follows another at once is found too', () => {
+describe('MultiStringSearch', () => {
+  it('finds the longest of the strings that start alike, and one that follows directly', () => {
     expect(new MultiStringSearch(['abcd', 'abcdef', 'abcdefgh', 'zzzz']).findSpans('abcdefgx abcdzzzz')).toEqual([
       [0, 6],
       [9, 13],
@@ -143,7 +143,7 @@ describe('the search for secrets', () => {
     expect(new MultiStringSearch([]).findSpans('anything')).toEqual([]);
   });
 
-  it('tells of places in their order, short ones too, and of what overlaps once', () => {
+  it('returns matches in their order, also short ones, and overlapping matches once', () => {
     expect(new MultiStringSearch(['zz', 'abcd', 'yy']).findSpans('zz abcd yy zz')).toEqual([
       [0, 2],
       [3, 7],
@@ -157,14 +157,14 @@ describe('the search for secrets', () => {
     expect(new MultiStringSearch(['abcdef', 'bcde']).findSpans('abcdefg')).toEqual([[0, 6]]);
   });
 
-  it('takes no other one for the beginning of one that does not fit', () => {
+  it('does not confuse a partial match with the start of another string', () => {
     expect(new MultiStringSearch(['abcc', 'abcdef']).findSpans('abcdxx')).toEqual([]);
     expect(new MultiStringSearch(['abcd', 'abcdaa', 'abcdab', 'abcdb']).findSpans('abcdac')).toEqual([[0, 4]]);
     expect(new MultiStringSearch(['abcd']).findSpans('cd')).toEqual([]);
     expect(new MultiStringSearch(['cd', 'abcd']).findSpans('Stryker was here! open')).toEqual([]);
   });
 
-  it('finds what all searches together find, wherever it stands', () => {
+  it('finds the same matches as separate searches, at any position', () => {
     const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 4, maxLength: 9 }), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(words, fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 60 }), (wanted, where) => {
@@ -180,7 +180,7 @@ describe('the search for secrets', () => {
   });
 });
 
-describe('a text without its escapes', () => {
+describe('decodedViews', () => {
   const views = (words: string): string[] => [...decodedViews(words)].map((view) => view.text);
 
   it.each<[string, string]>([
@@ -202,16 +202,16 @@ describe('a text without its escapes', () => {
     ['a\\u0000b', 'a\0b'],
     ['&x&lt;y', '&x<y'],
     ['&lt;&LT;', '<&LT;'],
-  ])('%s', (words, read) => expect(views(words)).toContain(read));
+  ])('decodes %s', (words, read) => expect(views(words)).toContain(read));
 
-  it('is not made where it has none', () => expect(views('plain: text, "quoted"')).toEqual(['plain: text, "quoted"']));
+  it('returns no view of a text without escapes', () => expect(views('plain: text, "quoted"')).toEqual(['plain: text, "quoted"']));
 
-  it('is not made where nothing in it is one', () => {
+  it('returns no view if no escape is valid', () => {
     expect(views('100 % & more')).toEqual(['100 % & more']);
     expect(views('%zz %4')).toEqual(['%zz %4']);
   });
 
-  it('is made up to three times in one way, up to twice in different ones, and in bounds', () => {
+  it('decodes up to three times in one way and up to twice in different ways, within limits', () => {
     const times = (count: number, step: (words: string) => string): string =>
       Array.from({ length: count }).reduce<string>((words) => step(words), '"');
     expect(views(times(3, inJson))).toEqual([times(3, inJson), times(2, inJson), times(1, inJson), '"']);
@@ -221,7 +221,7 @@ describe('a text without its escapes', () => {
     expect(views('%252525 \\\\\\\\ &amp;amp;amp; ++%2b').length).toBeLessThanOrEqual(25);
   });
 
-  it('knows where each of its characters stands, also at its end', () => {
+  it('maps each decoded character to its position in the text, including the end', () => {
     const words = 'x\\u00e4\\"y';
     const view = [...decodedViews(words)].find(({ text: read }) => read === 'xä"y');
     expect([0, 1, 2, 3, 4].map((index) => view?.toSourceIndex(index))).toEqual([0, 1, 7, 9, 10]);
@@ -230,17 +230,17 @@ describe('a text without its escapes', () => {
   });
 });
 
-describe('what a query shows', () => {
+describe('redactQuery', () => {
   it.each<[string, string]>([
     ['a=1&password=x&b', 'a=1&password=••••&b'],
     ['api%5Fkey=x', 'api%5Fkey=••••'],
     ['%zz=x&token=', '%zz=x&token=••••'],
-  ])('%s', (query, shown) => expect(redactQuery(query, '••••')).toBe(shown));
+  ])('masks the value of a secret name in %s', (query, shown) => expect(redactQuery(query, '••••')).toBe(shown));
 
-  it('as an object', () => expect(redactQuery({ a: '1', token: 'x' }, '••••')).toEqual({ a: '1', token: '••••' }));
+  it('masks secrets in a query object', () => expect(redactQuery({ a: '1', token: 'x' }, '••••')).toEqual({ a: '1', token: '••••' }));
 });
 
-it('the secrets of settings are known in the forms in which they are sent', () => {
+it('masks secrets of settings in each form in which they are sent', () => {
   const secrets = listSettingsSecrets({
     url: 'https://vpn.example.com',
     username: 'u',
@@ -260,8 +260,8 @@ it('the secrets of settings are known in the forms in which they are sent', () =
   expect(listSettingsSecrets({ url: 'x', proxy: { url: 'http://proxy', password: 'p3' } })).toContain(':p3');
 });
 
-describe('a redactor', () => {
-  it('remembers the latest eight keys that came and went, and what the settings hold for ever', () => {
+describe('A Redactor', () => {
+  it('remembers the last eight session keys, and the secrets of the settings forever', () => {
     const redactor = new Redactor().add('lasting-secret', '', undefined);
     for (let index = 1; index <= 9; index++) redactor.addTemporary(`passing-key-${index}`, `passing-key-${index}:`);
     expect(redactor.text('passing-key-1 passing-key-2 passing-key-9 lasting-secret')).toBe('passing-key-1 •••• •••• ••••');
@@ -271,7 +271,7 @@ describe('a redactor', () => {
     expect(redactor.text('late-secret')).toBe('••••');
   });
 
-  it('of one call masks what its origin masks, also later, and is that one where the call has none', () => {
+  it('of one run also masks the secrets that its gateway learns later', () => {
     const origin = new Redactor().add('of the settings');
     expect(origin.with([])).toBe(origin);
     expect(origin.with([''])).toBe(origin);
@@ -282,7 +282,7 @@ describe('a redactor', () => {
     expect(origin.text('of the call')).toBe('of the call');
   });
 
-  it('shows nothing of a call with more secrets than it can look for, nor of one that cannot be looked through', () => {
+  it('masks everything if a run has too many secrets to search for, or secrets that cannot be read', () => {
     const many = (count: number): Redactor => new Redactor().with(Array.from({ length: count }, (_, index) => `secret-number-${index}`));
     expect(many(20_000).text('nothing here')).toBe('nothing here');
     expect(many(20_001).text('nothing here')).toBe('••••');
@@ -299,7 +299,7 @@ describe('a redactor', () => {
     expect(new Redactor().text(7 as unknown as string)).toBe('••••');
   });
 
-  it('walks through a value, and leaves what is no text', () => {
+  it('masks strings in nested values and leaves other values', () => {
     const redactor = new Redactor().add('hidden words');
     const at = new Date(0);
     expect(redactor.value([null, undefined, 7, true, at, 'hidden words', { a: ['hidden words'] }])).toEqual([
@@ -323,7 +323,7 @@ describe('a redactor', () => {
     expect(redactor.value({ password: 0 })).toEqual({ password: '••••' });
   });
 
-  it('walks 200 levels deep and no deeper', () => {
+  it('masks values to a depth of 200 levels', () => {
     const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + '7' + ']'.repeat(depth)) as unknown;
     const redactor = new Redactor().add('x-secret');
     expect(redactor.value(nested(201))).toEqual(nested(201));
@@ -338,7 +338,7 @@ describe('a redactor', () => {
     expect(JSON.stringify(redactor.value(inner))).toBe(`${'{"a":'.repeat(201)}"••••"${'}'.repeat(201)}`);
   });
 
-  it('of no secrets at all, or of a few, finds nothing in words that hold none', () => {
+  it('finds nothing in texts without secrets', () => {
     const words = 'Stryker was here! Nothing else was.';
     for (const redactor of [
       new Redactor(),
@@ -349,13 +349,13 @@ describe('a redactor', () => {
       expect(redactor.text(words)).toBe(words);
   });
 
-  it('masks what stands under the name of a secret, and the same text wherever else it stands', () => {
+  it('masks the value of a secret name, and the same text everywhere else', () => {
     const shown = redactSecrets({ said: 'no user with hidden-word', password: 'hidden-word' }, { token: 'came-with' });
     expect(shown).toEqual({ said: 'no user with ••••', password: '••••' });
     expect(redactSecrets(['it was came-with'], { token: 'came-with' })).toEqual(['it was ••••']);
   });
 
-  it('shows nothing of a value that cannot be looked through, and the words of an error without what came from outside', () => {
+  it('masks a value that cannot be read, and the untrusted parts of an error', () => {
     const broken = {
       get name(): string {
         throw new Error('no');
@@ -366,12 +366,12 @@ describe('a redactor', () => {
     expect(new Redactor().add('hidden words').message(error)).toBe('It said ••••, hidden words.');
   });
 
-  it.each(['hidden7', 'hidden-8', 'hidden--9', 'five5', 'four'])('finds %s as base64 alone, with its padding and without', (secret) => {
+  it.each(['hidden7', 'hidden-8', 'hidden--9', 'five5', 'four'])('finds %s in base64, with and without padding', (secret) => {
     const form = Buffer.from(secret).toString('base64');
     expect(mask(`(${form}) (${form.replaceAll('=', '')})`, secret)).toBe('(••••) (••••)');
   });
 
-  it('leaves words of the interface in a path, and there alone', () => {
+  it('leaves words of the interface in a path only', () => {
     const redactor = new Redactor().add('system', 'Secret-9', 'averylongwordofsixteen');
     expect(redactor.text('/api/v1/system/x')).toBe('/api/v1/system/x');
     expect(redactor.text('/api/v1/Secret-9/x')).toBe('/api/v1/••••/x');
@@ -380,7 +380,7 @@ describe('a redactor', () => {
     expect(redactor.text('api/v1/system')).toBe('api/v1/••••');
   });
 
-  it('knows bytes that are secret, whatever they are', () => {
+  it('finds secrets that are bytes', () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0x91, 0xa2, 0xb3]);
     const redactor = new Redactor().add(bytes);
     expect(redactor.text(`it was ${bytes.toString('base64')}.`)).toBe('it was ••••.');
@@ -389,7 +389,7 @@ describe('a redactor', () => {
     expect(new Redactor().add(key).text(`it was ${key.toString()}`)).toBe('it was ••••');
   });
 
-  it.each([0, 1, 2, 3, 4])('knows a long secret by its beginning, which ends with a whole character: %i before it', (before) => {
+  it.each([0, 1, 2, 3, 4])('finds a long secret by its beginning, which ends with a whole character: %i before it', (before) => {
     for (const sign of ['ä', '€', '𝄞']) {
       const secret = 'x'.repeat(before) + sign.repeat(600);
       expect(new Redactor().add(secret).text(`it was ${secret}`)).toBe('it was ••••');
@@ -402,7 +402,7 @@ describe('a redactor', () => {
     }
   });
 
-  it('takes a secret of 512 characters as a whole, a longer one by its first 64', () => {
+  it('searches for all of a secret of 512 characters, and for the first 64 of a longer one', () => {
     const whole = 'abcdefgh'.repeat(64);
     expect(new Redactor().add(whole).text(`${whole} and more`)).toBe('•••• and more');
     expect(new Redactor().add(whole).text(`${whole.slice(0, 100)} and more`)).toBe(`${whole.slice(0, 100)} and more`);
@@ -410,7 +410,7 @@ describe('a redactor', () => {
     expect(new Redactor().add(`${whole}i`).text(`${whole.slice(0, 63)} and more`)).toBe(`${whole.slice(0, 63)} and more`);
   });
 
-  it('finds a secret in base64 of something longer wherever it begins there, in either alphabet', () => {
+  it('finds a secret at any position within base64, in both alphabets', () => {
     const secret = 'ûÿþ?>~ûÿþ';
     for (const around of ['', 'u:', 'us:', 'user:']) {
       const longer = Buffer.from(`${around}${secret}:more`);

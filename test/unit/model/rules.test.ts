@@ -51,18 +51,18 @@ const ruled = [...operations].flatMap(([name, operation]) =>
   Object.entries(operation.fields).flatMap(([field, { rule }]) => (rule ? [{ name, operation, field, rule }] : [])),
 );
 
-it('are asked of some field each', () => {
+it('Each rule is used by a field', () => {
   expect(new Set(ruled.map(({ rule }) => rule))).toEqual(new Set(Object.keys(TEXTS)));
 });
 
-describe.each(ruled)('$field of $name', ({ operation, field, rule }) => {
+describe.each(ruled)('The rule of $field of $name', ({ operation, field, rule }) => {
   const input = (text: string): Record<string, unknown> => ({ ...operation.example.input, [field]: text });
 
-  it.each(TEXTS[rule].good)('takes %j', (text) => {
+  it.each(TEXTS[rule].good)('accepts %j', (text) => {
     expect(parseInput(operation, input(text))).toMatchObject({ [field]: text });
   });
 
-  it.each(TEXTS[rule].bad)('is refused by name as %j', (text) => {
+  it.each(TEXTS[rule].bad)('rejects %j with the name of the field', (text) => {
     let error: unknown;
     try {
       parseInput(operation, input(text));
@@ -77,7 +77,7 @@ describe.each(ruled)('$field of $name', ({ operation, field, rule }) => {
   });
 });
 
-describe('the same rules in a dialog', () => {
+describe('The same rules in a dialog', () => {
   it('read an amount as a count or a share', () => {
     for (const text of ['1', ' 7 ', '10%', '0.000001 %', ' 100% ']) expect(matchesRule('amount', text), text).toBe(true);
     for (const text of ['', ' ', '0', '-1', '2.5', 'x', '0%', '100.1%', '1000%', '.5%', '%', '10% of all', 'about 10%'])
@@ -111,9 +111,9 @@ describe('the same rules in a dialog', () => {
     ['http://127.0.0.1', undefined],
     ['http://127.100.20.3', undefined],
     ['http://[::1]:1880', undefined],
-  ])('find what is wrong with the address %j: %s', (url, fault) => expect(findUrlFault(url)).toBe(fault));
+  ])('report what is wrong with the address %j: %s', (url, fault) => expect(findUrlFault(url)).toBe(fault));
 
-  it('bound the numbers of the settings', () => {
+  it('limit the numbers of the settings', () => {
     const bounds: [(value: number) => boolean, number[], number[]][] = [
       [isValidTimeout, [0.001, 1, 86_400], [0, -1, 86_401, NaN]],
       [isValidConnections, [1, 256], [0, 257, 1.5, NaN]],
@@ -123,7 +123,7 @@ describe('the same rules in a dialog', () => {
     for (const [rule, good, bad] of bounds) expect([good.filter(rule), bad.filter(rule)], rule.name).toEqual([good, []]);
   });
 
-  it('bound the numbers of fields', () => {
+  it('limit the numbers of fields', () => {
     const out = (range: 'count' | 'positive' | undefined): unknown[] => [0, 0.5, 1, 2, -1].filter((value) => isOutOfRange(range, value));
     expect(out('count')).toEqual([0, 0.5, -1]);
     expect(out('positive')).toEqual([0, -1]);
@@ -131,7 +131,7 @@ describe('the same rules in a dialog', () => {
     expect(isOutOfRange('count', '2')).toBe(true);
   });
 
-  it('know the credentials of each way to log in', () => {
+  it('know the required credentials of each login type', () => {
     const account = ['username', 'password'];
     expect(requiredCredentials('key', 'totp')).toEqual(['apiKey']);
     expect(requiredCredentials('realm', 'none')).toEqual(account);
@@ -142,7 +142,7 @@ describe('the same rules in a dialog', () => {
     expect([hasColon('a:b'), hasColon('ab'), hasColon(undefined)]).toEqual([true, false, false]);
   });
 
-  it('read several pins in whatever case, however they are told apart', () => {
+  it('read several pins in any case with any separator', () => {
     expect(parsePins(' a1b2, C3;d4\n ,e5 ')).toEqual(['A1B2', 'C3', 'D4', 'E5']);
     expect(parsePins(' ,; ')).toEqual([]);
   });

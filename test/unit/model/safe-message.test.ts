@@ -6,8 +6,8 @@ import { joinMessageParts, trusted, safeMessage } from '../../../src/model/safe-
 import { gatewayFor } from '../../helpers/simulated-appliance';
 import { httpResponse, startRawServer, type RawRequest } from '../../helpers/raw-server';
 
-describe('sentences of errors', () => {
-  it('keep their own words and lose secrets of what is from outside', () => {
+describe('safeMessage', () => {
+  it('keeps its own words and masks secrets in untrusted parts', () => {
     const redactor = new Redactor().add('no', 'the', 'secret words');
     const error = new GatewayError('BAD_INPUT', safeMessage`no, the ${'secret words'} are ${3} of ${trusted('the no')}, not ${'no the'}.`);
     expect(redactor.message(error)).toBe('no, the •••• are 3 of the no, not •••• ••••.');
@@ -86,7 +86,7 @@ async function messageOf([, answer, operation, input]: Case, password: string): 
     .replaceAll(/\d+ s \(until [^)]*\)/g, 'TIME');
 }
 
-describe('the sentence of an error does not give away a password that is a word of it:', () => {
+describe('An error message does not reveal a password that is one of its words:', () => {
   it.each(CASES)('%s', async (...row) => {
     const unrelated = await messageOf(row, 'Xq93-unrelated');
     const passwords = ['no', 'the', 'key', 'a', '403', 'this', 'appliance', 'sessions', 'NOT_FOUND', 'BAD_INPUT', 'field'];

@@ -3,8 +3,8 @@ import { Redactor } from '../../../src/model/redaction';
 import { listLeafTexts, isSecretPair, findSecrets, findInputSecrets } from '../../../src/model/secrets';
 import { contentField, requiredField, textField, type Fields } from '../../../src/model/operation';
 
-describe('masking', () => {
-  it('leaves everything else alone', () => {
+describe('Masking of secrets', () => {
+  it('leaves all other text unchanged', () => {
     const redactor = new Redactor().add('geheim', 'a', undefined, '');
     expect(redactor.text('a database of geheimnisse, a-b')).toBe('•••• database of ••••nisse, ••••-b');
     const value = { list: ['geheim', 1, null, true], deep: { geheim: 'x' } };
@@ -14,11 +14,11 @@ describe('masking', () => {
   });
 
   it.each(['p&quot;a&amp;ü&lt;1&#39;4', 'p&quot;a&amp;ü&lt;1&apos;4', 'p&#34;a&amp;ü&lt;1&#39;4', 'p"a&amp;ü&lt;1\'4'])(
-    'knows how pages and XML quote a secret: %s',
+    'finds a secret with the escapes of web pages and XML: %s',
     (quoted) => expect(new Redactor().add('p"a&ü<1\'4').text(`<p>no ${quoted} here</p>`)).toBe('<p>no •••• here</p>'),
   );
 
-  it.each(['x', '-----BEGIN PRIVATE KEY-----\n'])('knows a long secret that is cut short where it is quoted: %j', (begin) => {
+  it.each(['x', '-----BEGIN PRIVATE KEY-----\n'])('masks a long secret that is cut off: %j', (begin) => {
     const secret = `${begin}${Array.from({ length: 300 }, (_, index) => (index * 7919).toString(36)).join('')}`;
     const redactor = new Redactor().add(secret);
     expect(redactor.text(`no: ${secret.slice(0, 100)}`)).toBe('no: ••••');
@@ -26,9 +26,9 @@ describe('masking', () => {
     expect(redactor.text(`no: ${Buffer.from(secret).toString('base64').slice(0, 120)}`)).toBe('no: ••••');
   });
 
-  it('takes the longer of two secrets first', () => expect(new Redactor().add('abcd', 'abcdef').text('abcdef abcd')).toBe('•••• ••••'));
+  it('masks the longer of two secrets first', () => expect(new Redactor().add('abcd', 'abcdef').text('abcdef abcd')).toBe('•••• ••••'));
 
-  it('knows what its origin learns later', () => {
+  it('masks secrets that its gateway learns later', () => {
     const origin = new Redactor().add('lasting');
     const own = origin.with(['own one']);
     origin.addTemporary('passing');
@@ -36,7 +36,7 @@ describe('masking', () => {
     expect(origin.text('own one')).toBe('own one');
   });
 
-  it('takes half a character for a secret without falling over', () => {
+  it('accepts half of a surrogate pair as a secret', () => {
     expect(new Redactor().add('half\ud83d').text('ok')).toBe('ok');
   });
 
@@ -70,7 +70,7 @@ describe('masking', () => {
     expect(redactor.text(`before ${text.slice(0, 8)}`)).toBe(`before ${text.slice(0, 8)}`);
   });
 
-  it('takes everything from the beginning of a long secret on, however long it is', () => {
+  it('masks everything after the beginning of a long secret, whatever its length', () => {
     for (const secret of ['-----BEGIN PRIVATE KEY-----\n' + 'QUJD\n'.repeat(4000), 'x'.repeat(50_000), 'ä€'.repeat(300_000)]) {
       const redactor = new Redactor().add(secret);
       expect(redactor.text(`it was ${secret}!`)).toBe('it was ••••');
@@ -80,9 +80,9 @@ describe('masking', () => {
     }
   });
 
-  it('finds those that overlap as one', () => expect(new Redactor().add('abcdef', 'defghi').text('xabcdefghix')).toBe('x••••x'));
+  it('masks overlapping secrets as one', () => expect(new Redactor().add('abcdef', 'defghi').text('xabcdefghix')).toBe('x••••x'));
 
-  it('shows nothing where it cannot look, and does not throw', () => {
+  it('masks the whole value, and does not throw, if the value cannot be read', () => {
     const odd = {
       get body(): string {
         throw new Error('no');
@@ -97,7 +97,7 @@ describe('masking', () => {
   });
 });
 
-describe('names of secrets', () => {
+describe('isSecretName', () => {
   it.each(
     `password Password password-cleartext password-encrypted cluster-password backup_password passwordHash password-hash passphrase
     secret sharedSecret shared-secret pre-shared-key preSharedKey presharedkey psk private-key privateKey private_key api-key apiKey
@@ -127,15 +127,15 @@ describe('names of secrets', () => {
     'auth-server',
     'bypass',
     'hash',
-  ])('%s is none', (name) => expect(new Redactor().value({ [name]: 'shown' })).toEqual({ [name]: 'shown' }));
+  ])('rejects %s', (name) => expect(new Redactor().value({ [name]: 'shown' })).toEqual({ [name]: 'shown' }));
 
-  it('leave what tells nothing: empty, off', () => {
+  it('ignores values that reveal nothing, such as an empty text or "off"', () => {
     const value = { password: '', token: null, secret: false };
     expect(new Redactor().value(value)).toEqual(value);
   });
 });
 
-describe('what is secret below a name', () => {
+describe('Values below a secret name', () => {
   const leaves = (value: unknown): string[] => [...listLeafTexts(value)].map(String).sort();
 
   it.each<[unknown, string[]]>([
@@ -163,13 +163,13 @@ describe('what is secret below a name', () => {
     [{ a: ['abc', 'abcd'] }, ['abcd']],
     [[{ a: 'abc' }, 'x'], ['x']],
     [{ a: { allow: 'true', value: 'false' } }, []],
-  ])('%j: texts and numbers; in an object none that is short, and no switch', (value, secrets) => {
+  ])('%j: texts and numbers are secret, except short ones in an object and booleans', (value, secrets) => {
     expect(leaves(value)).toEqual(secrets);
   });
 
-  it('a number beyond all others is one', () => expect(leaves(12n)).toEqual(['12']));
+  it('are secret if they are a number beyond all limits', () => expect(leaves(12n)).toEqual(['12']));
 
-  it('is looked through once, though it holds itself', () => {
+  it('are searched once if an object contains itself', () => {
     const circle: Record<string, unknown> = { a: 'once-only' };
     circle['self'] = circle;
     circle['list'] = [circle];
@@ -180,7 +180,7 @@ describe('what is secret below a name', () => {
   });
 });
 
-describe('a pair of name and value', () => {
+describe('A pair of name and value', () => {
   it.each([
     [{ name: 'api-key', value: 'x' }, true],
     [{ key: 'psk', value: 'x' }, true],
@@ -193,15 +193,15 @@ describe('a pair of name and value', () => {
     [{}, false],
   ])('%j', (pair, named) => expect(isSecretPair(pair as never)).toBe(named));
 
-  it('has its value for a secret, and nothing else of it', () => {
+  it('has only a secret value, not a secret name', () => {
     const body = { name: 'api-key', value: 'one', 'value-text': 'two', revalue: 'three', other: 'four', inner: { value: 'five' } };
     expect([...findSecrets(body)].sort()).toEqual(['one', 'two']);
     expect([...findSecrets([Object.create({ name: 'api-key', value: 'inherited' }) as object])]).toEqual([]);
   });
 });
 
-describe('what a body holds besides', () => {
-  it('is no secret: bytes, numbers, texts without names', () => {
+describe('Bytes, numbers and texts without names', () => {
+  it('are not secret', () => {
     const bytes = Buffer.from('{"password":"x"}');
     expect([...findSecrets({ a: bytes, b: 7, c: null, d: 'password', e: ['token', 5, null, undefined], f: 'x {"token":"y"}' })]).toEqual(
       [],
@@ -212,7 +212,7 @@ describe('what a body holds besides', () => {
   });
 });
 
-describe('the secrets of an input', () => {
+describe('The secrets of an input', () => {
   const fields: Fields = {
     pin: textField('Pin', '', { secret: true }),
     body: contentField('Body', ''),
@@ -237,7 +237,7 @@ describe('the secrets of an input', () => {
     ['text in another field', { note: 'token=t' }, []],
     ['JSON in another field', { note: '{"token":"t"}' }, ['t']],
     ['a number', { note: 5, body: 7 }, []],
-  ])('%s', (_what, input, secrets) => expect(of(input)).toEqual(secrets));
+  ])('are found: %s', (_what, input, secrets) => expect(of(input)).toEqual(secrets));
 
-  it('without fields there are none', () => expect([...findInputSecrets(undefined, { password: 'x' })]).toEqual([]));
+  it('are found without field definitions', () => expect([...findInputSecrets(undefined, { password: 'x' })]).toEqual([]));
 });

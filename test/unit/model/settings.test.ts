@@ -6,8 +6,8 @@ import { getThrownError } from '../../helpers/simulated-appliance';
 
 const base: Settings = { url: 'https://vpn.example.com', realm: 'Admin Users', username: 'admin', password: 'secret' };
 
-describe('settings', () => {
-  it('have defaults', () => {
+describe('checkSettings', () => {
+  it('fills in defaults', () => {
     expect(checkSettings(base)).toMatchObject({
       name: 'vpn.example.com',
       login: 'realm',
@@ -29,9 +29,9 @@ describe('settings', () => {
     ['http://127.0.0.1', 'http://127.0.0.1', ''],
     ['http://127.5.5.5', 'http://127.5.5.5', ''],
     ['http://[::1]/x', 'http://[::1]', '/x'],
-  ])('take the address %s', (url, origin, prefix) => expect(checkSettings({ ...base, url })).toMatchObject({ origin, prefix }));
+  ])('accepts the address %s', (url, origin, prefix) => expect(checkSettings({ ...base, url })).toMatchObject({ origin, prefix }));
 
-  it('without an address, or with one that is no text, say so', () => {
+  it('reports a missing address and one that is not text', () => {
     const refusal = (url: unknown) => getThrownError(() => checkSettings({ ...base, url: url as string }))?.message;
     expect(refusal(undefined)).toMatch(/^url is missing/);
     expect(refusal(5)).toMatch(/^url must be text/);
@@ -70,7 +70,7 @@ describe('settings', () => {
     ['connections', { connections: 1000 }],
     ['proxy', { proxy: { url: 'proxy.example.com' } }],
     ['proxy', { proxy: { url: 'socks5://proxy.example.com' } }],
-  ])('that are wrong name %s: %j', (property, wrong) => {
+  ])('names the setting %s in the error for %j', (property, wrong) => {
     const error = getThrownError(() => new Gateway({ ...base, ...wrong }));
     expect(error?.code).toBe('BAD_CONFIG');
     expect(error?.message.startsWith(`${property} `)).toBe(true);
@@ -111,11 +111,11 @@ describe('settings', () => {
     [{ transferTimeout: 86_401 }, 'transferTimeout must be between 0 and 86400 seconds.'],
     [{ connections: 257 }, 'connections must be a whole number from 1 to 256.'],
     [{ proxy: { url: 'proxy' } }, 'proxy has no usable URL. Enter one such as http://proxy.example.com:3128.'],
-  ])('%j: says what is wrong, and what to do', (wrong, words) => {
+  ])('%j: says what is wrong and what to do', (wrong, words) => {
     expect(getThrownError(() => checkSettings({ ...base, ...wrong }))?.message).toBe(words);
   });
 
-  it('are taken as they are given where they are right', () => {
+  it('returns valid settings unchanged', () => {
     const given = {
       name: 'vpn-1',
       vendor: 'a-b_C9',
@@ -136,17 +136,17 @@ describe('settings', () => {
     expect(checkSettings({ ...base, secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' }).secondFactor).toBe('totp');
   });
 
-  it('need no realm and second factor for the other ways', () => {
+  it('requires no realm and second factor for the other login types', () => {
     expect(checkSettings({ url: base.url, login: 'key', apiKey: 'a' }).secondFactor).toBe('none');
     const legacy = checkSettings({ ...base, realm: '', login: 'legacy', secondFactor: 'totp' });
     expect(legacy.secondFactor).toBe('none');
   });
 });
 
-describe('settings as anybody may see them', () => {
+describe('Settings in a support bundle', () => {
   const shown = (more: Partial<Settings>) => redactSettings(checkSettings({ ...base, ...more }));
 
-  it('are numbers, choices and whether something is there', () => {
+  it('are numbers, choices and whether a value is set', () => {
     expect(shown({})).toEqual({
       url: 'https://…',
       login: 'realm',

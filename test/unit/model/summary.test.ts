@@ -25,8 +25,8 @@ import { httpResponse, startRawServer } from '../../helpers/raw-server';
 const ROLE = 'users/user-roles/user-role/Users';
 const USERS = { server: 'System Local', username: 'j.doe' };
 
-describe('the summary of an outcome', () => {
-  it('tells of many by count, and of those that were gone', async () => {
+describe('The summary of a run', () => {
+  it('counts the items, and those that were already gone', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const ids = readSessionIds((await gateway.run('sessions.list')).data).slice(0, 3);
     const planned = await gateway.run('sessions.kill', { 'session-id': ids }, { dryRun: true });
@@ -36,7 +36,7 @@ describe('the summary of an outcome', () => {
     expect((await gateway.run('sessions.kill-user', { name: 'nobody.at.all' })).envelope.summary).toBe('nobody.at.all has no session.');
   });
 
-  it('tells of one thing as of one', async () => {
+  it('names a single item without a count', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 1 });
     expect((await gateway.run('sessions.list')).envelope.summary).toMatch(/^1 session on 127\.0\.0\.1:\d+\.$/);
     expect((await gateway.run('request.get', { path: 'system/active-users' })).envelope.summary).toBe('Read system/active-users.');
@@ -50,7 +50,7 @@ describe('the summary of an outcome', () => {
     }
   });
 
-  it('does not say of somebody who cannot be disabled that he was gone', async () => {
+  it('does not say that a user was gone who could not be disabled', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('users.disable', { server: USERS.server, username: ['contractor1', 'nobody.here'] });
     expect(envelope.summary).toBe('Disabled 1 of 2 users: contractor1; 1 failed (nobody.here).');
@@ -98,13 +98,13 @@ describe('the summary of an outcome', () => {
     ['request.delete', { path: `configuration/${ROLE}-gone`, 'missing-ok': true }, false, `configuration/${ROLE}-gone did not exist.`],
     ['sessions.list', {}, false, '2 sessions on HOST.'],
     ['login.forget', {}, false, 'There was no key of HOST to forget.'],
-  ])('of %s', async (name, input, dryRun, summary) => {
+  ])('describes %s with this input', async (name, input, dryRun, summary) => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 2 });
     const { envelope } = await gateway.run(name, input, { dryRun });
     expect(envelope.summary).toBe(summary.replace('HOST', envelope.appliance));
   });
 
-  it('tells whether a journal is whole, and what was undone', async () => {
+  it('says whether a journal is complete and what was undone', async () => {
     const { gateway, journal } = await startWithJournal();
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is intact. Entries: 1, files: 1.');
@@ -116,14 +116,14 @@ describe('the summary of an outcome', () => {
     expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is NOT intact. Damaged places: 1.');
   });
 
-  it('tells of a failure by the name of the operation and its code, also where nothing can be looked at', async () => {
+  it('names the operation and the error code after a failure, also if the details cannot be read', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(404)));
     expect((await expectFailure(gateway.run('users.get', USERS))).cause?.summary).toBe('Get a user (j.doe): failed (NOT_FOUND).');
     expect((await expectFailure(gateway.run('users.get', null as never))).cause?.summary).toContain('BAD_INPUT');
     expect((await expectFailure(gateway.run('no.such'))).cause?.summary).toBe('no.such: failed (BAD_INPUT).');
   });
 
-  it('holds no secret, and is never the reason for a failure', async () => {
+  it('contains no secret, and never causes a failure', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(200, '{}')), { password: 'simulator' });
     const { envelope } = await gateway.run('config.get', { path: 'users/simulator' });
     expect(envelope.summary).toBe('Read users/••••.');
@@ -133,7 +133,7 @@ describe('the summary of an outcome', () => {
     expect((await gateway.run('system.info', {}, { translate })).envelope).toMatchObject({ ok: true, summary: 'system.info.' });
   });
 
-  it('is said in the language of the reader', async () => {
+  it('is in the language of the caller', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(200, '{}')));
     const said: string[] = [];
     const translate = (key: string, english: string): string => {
@@ -145,7 +145,7 @@ describe('the summary of an outcome', () => {
     expect(said).toEqual(['system.operation.info.summary.done']);
   });
 
-  it('of many ends as a sentence of that language ends', async () => {
+  it('of many items ends with the full stop of its language', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const [id = ''] = readSessionIds((await gateway.run('sessions.list')).data);
     const dictionary = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'zh-CN.json'), 'utf8')) as Record<string, string>;
@@ -154,7 +154,7 @@ describe('the summary of an outcome', () => {
     expect(envelope.summary).toBe('已结束 1/3 个会话；2 项已不存在。');
   });
 
-  it.each([...operations])('of %s names only fields that it has and that are no secret', (_name, operation) => {
+  it.each([...operations])('of %s names only fields that exist and are not secret', (_name, operation) => {
     const { summary = {}, fields, data, example } = operation;
     for (const [key, words] of Object.entries(summary)) {
       expect(Object.keys(SUMMARY_TEXTS)).toContain(key);
@@ -169,7 +169,7 @@ describe('the summary of an outcome', () => {
   });
 });
 
-it.each([...operations])('%s has words of its own for all that may come of it', (name, { summary = {}, effect, fields }) => {
+it.each([...operations])('%s has a text for every possible result', (name, { summary = {}, effect, fields }) => {
   const keys = Object.keys(summary);
   expect(keys).toEqual(expect.arrayContaining([keys.find((key) => ['done', 'found', 'many', 'unchanged'].includes(key)) ?? 'done']));
   for (const [key, words] of Object.entries(summary)) {
@@ -182,7 +182,7 @@ it.each([...operations])('%s has words of its own for all that may come of it', 
   if (fields['missing-ok'] || (name.includes('.ensure') && keys.includes('done'))) expect(keys).toContain('unchanged');
 });
 
-describe('one sentence', () => {
+describe('A summary sentence', () => {
   const operation = (more: Partial<Operation> = {}): Operation => ({
     ...defineOperation({ effect: 'write', label: 'Do it', help: '', data: '', fields: {}, example: { input: {}, request: '' } }),
     ...more,
@@ -237,7 +237,7 @@ describe('one sentence', () => {
       { data: { n: 3, list: ['a', 'b'], word: 'x' }, operation: operation({ summary: { done: '__n__ and __list__, __word__.' } }) },
       '3 and 2, x.',
     ],
-  ])('tells of %j', (what, words) => {
+  ])('describes %j', (what, words) => {
     expect(createSummary(told(what), defaultTranslate)).toBe(words);
   });
 
@@ -281,7 +281,7 @@ describe('one sentence', () => {
     );
   });
 
-  it('has words of the operation’s own under its key, others under a common one', () => {
+  it('uses the text of the operation if there is one, and otherwise the common text', () => {
     const said: [string, unknown][] = [];
     const say: Translate = (key, words, values) => {
       said.push([key, values['title']]);
@@ -312,7 +312,7 @@ describe('one sentence', () => {
       defaultTranslate,
     );
 
-  it('is about the first that is asked for, or about the subject, never about a guard, a secret or what is no text', () => {
+  it('names the first requested field or the subject, but no guard, secret or value that is not text', () => {
     const input = { guard: 'g', flag: true, secret: 's', first: 'f', second: 'one', place: ['a', 'b'], who: 'w' };
     expect(titleWith(input)).toBe('Do it (f)');
     expect(titleWith({ ...input, first: '' })).toBe('Do it (one)');
@@ -322,13 +322,13 @@ describe('one sentence', () => {
     expect(titleWith({})).toBe('Do it');
   });
 
-  it('is about it on one line, shortened, without secrets', () => {
+  it('names the subject on one line, shortened and without secrets', () => {
     expect(titleWith({ first: 'a\n\t b hidden' })).toBe('Do it (a b ••••)');
     expect(titleWith({ first: 'x'.repeat(80) })).toBe(`Do it (${'x'.repeat(80)})`);
     expect(titleWith({ first: 'x'.repeat(81) })).toBe(`Do it (${'x'.repeat(79)}…)`);
   });
 
-  it('leaves out a value that there is not', () => {
+  it('leaves out a value that is missing', () => {
     expect(defaultTranslate('', '__a__ and __b-c__, __d', { a: 0 })).toBe('0 and , __d');
   });
 });

@@ -35,8 +35,8 @@ function approving(meanwhile: () => void | Promise<void> = () => undefined): { a
 const own = (simulator: Simulator, count: number): string[] =>
   Array.from({ length: count }, () => simulator.state.sessions.add({ 'active-user-name': 'j.doe', 'authentication-realm': 'Users' }));
 
-describe('a write that has to be approved', () => {
-  it('is proposed in words and as a plan, and sent only then', async () => {
+describe('A write that requires approval', () => {
+  it('is shown as a summary and a plan, and sent only after the approval', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const seen: string[][] = [];
     const { approve, proposals } = approving(() => void seen.push(listWriteLines(simulator)));
@@ -53,7 +53,7 @@ describe('a write that has to be approved', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('goes on by itself where there is nothing to write: a read, a dry run, nothing that differs', async () => {
+  it('is sent without approval if nothing would be written: a read, a dry run, no difference', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { approve, proposals } = approving();
     await gateway.run('system.info', {}, { approve });
@@ -65,7 +65,7 @@ describe('a write that has to be approved', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('ends with what the decision ends with, and nothing is sent', async () => {
+  it('fails with the error of the decision, and nothing is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const approvals = new PendingApprovals(60);
     const approve: RequestApproval = () => {
@@ -82,7 +82,7 @@ describe('a write that has to be approved', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('ends with ABORTED when it is cancelled meanwhile', async () => {
+  it('fails with ABORTED if it is canceled meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const stop = new LightAbortController();
     const approve: RequestApproval = () => {
@@ -95,8 +95,8 @@ describe('a write that has to be approved', () => {
   });
 });
 
-describe('what was approved is the most that happens', () => {
-  it('of ten kills of which three have ended by themselves: seven, and never an eleventh', async () => {
+describe('A run after its approval', () => {
+  it('ends seven of ten approved sessions if three ended by themselves, and no other one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     const ids = own(simulator, 10);
     let eleventh: string[] = [];
@@ -112,7 +112,7 @@ describe('what was approved is the most that happens', () => {
     expect(simulator.state.sessions.ids()).toEqual(eleventh);
   });
 
-  it('also when the eleventh comes between the second plan and the kills', async () => {
+  it('ends only approved sessions, even if another starts after the second plan', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     const ids = own(simulator, 10);
     let eleventh: string[] = [];
@@ -125,7 +125,7 @@ describe('what was approved is the most that happens', () => {
     for (const id of ids) expect(simulator.state.sessions.has(id)).toBe(false);
   });
 
-  it('an undo of several writes, a deleted user among them, as it was approved; one that is changed meanwhile stays', async () => {
+  it('undoes several writes as approved, and leaves a write whose resource changed meanwhile', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const user = { server: 'System Local', username: 'contractor1' };
@@ -149,7 +149,7 @@ describe('what was approved is the most that happens', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('nothing where all of it is done already: a success that changed nothing', async () => {
+  it('succeeds without a change if everything is already done', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     own(simulator, 2);
     const { approve } = approving(() => simulator.state.sessions.endAll());
@@ -160,7 +160,7 @@ describe('what was approved is the most that happens', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('an ensure whose resource somebody else changed meanwhile is a conflict, and nothing is sent', async () => {
+  it('fails with CONFLICT if somebody else changed the resource meanwhile, and sends nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = gatewayFor(simulator);
     const path = `${USERS_OF}/j.doe`;
@@ -176,7 +176,7 @@ describe('what was approved is the most that happens', () => {
     expect(listWriteLines(simulator)).toHaveLength(before + 1);
   });
 
-  it('nothing where somebody else has made it so', async () => {
+  it('sends nothing if somebody else made the same change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = gatewayFor(simulator);
     const input = { server: 'System Local', username: 'j.doe', fullname: 'As it was', 'password-cleartext': 'correct horse 1' };
@@ -190,7 +190,7 @@ describe('what was approved is the most that happens', () => {
     expect(listWriteLines(simulator)).toHaveLength(before + 1);
   });
 
-  it('of several resources those that are as they were approved', async () => {
+  it('writes only the approved resources that have not changed meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = gatewayFor(simulator);
     for (const username of ['a.one', 'a.two']) {
@@ -204,7 +204,7 @@ describe('what was approved is the most that happens', () => {
     expect((await other.run('users.get', { server: 'System Local', username: 'a.two' })).data).toMatchObject({ fullname: 'As it was' });
   });
 
-  it('with the secret that was approved, although the plan does not show it', async () => {
+  it('sends the approved secret, which the plan does not show', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { server: 'System Local', username: 'j.doe', 'password-cleartext': 'correct horse 1' };
     const { approve, proposals } = approving(() => void (input['password-cleartext'] = 'another horse 2'));
@@ -214,7 +214,7 @@ describe('what was approved is the most that happens', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('of a user of several fields and an encrypted password, which the appliance shows', async () => {
+  it('updates several fields of a user with an encrypted password that the appliance shows', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('users.create', {
       server: 'System Local',
@@ -236,7 +236,7 @@ describe('what was approved is the most that happens', () => {
     expect(simulator.requests.at(-1)?.body).toContain('3u+UR6n8');
   });
 
-  it('with the very file: one that changes before it is sent is a conflict', async () => {
+  it('fails with CONFLICT if the file changed before it was sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = mkdtempSync(join(tmpdir(), 'approval-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -251,7 +251,7 @@ describe('what was approved is the most that happens', () => {
     expect(listWriteLines(simulator)).toHaveLength(before);
   });
 
-  it('with the very bundle of a certificate, whose key the plan does not show', async () => {
+  it('sends exactly the approved certificate bundle, whose key the plan does not show', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { cert: Buffer.from('0123456789 a bundle').toString('base64'), password: 'correct horse' };
     const { approve, proposals } = approving(() => void (input.cert = Buffer.from('another bundle').toString('base64')));
@@ -260,7 +260,7 @@ describe('what was approved is the most that happens', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('with the very content of a request, whatever it is', async () => {
+  it('sends exactly the approved content of a request, of any type', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const body = Buffer.from('one of these');
     const { approve } = approving(() => void body.write('two'));
@@ -269,7 +269,7 @@ describe('what was approved is the most that happens', () => {
   });
 });
 
-describe('plans that wait', () => {
+describe('PendingApprovals', () => {
   const held = (approvals: PendingApprovals) => {
     const { id, decision, expires } = approvals.add(undefined);
     return {
@@ -282,7 +282,7 @@ describe('plans that wait', () => {
     };
   };
 
-  it('are approved once, by the id they got', async () => {
+  it('approves each plan once, by its id', async () => {
     const approvals = new PendingApprovals(60);
     const [one, other] = [held(approvals), held(approvals)];
     expect(one.id).toMatch(/^[0-9a-f-]{36}$/);
@@ -299,7 +299,7 @@ describe('plans that wait', () => {
     expect(await other.decision).toMatchObject({ code: 'DECLINED' });
   });
 
-  it('expire by themselves, and are not approved after their time although the timer is late', async () => {
+  it('rejects an approval after the time has passed, even if the timer is late', async () => {
     const soon = held(new PendingApprovals(0.0001));
     expect(await soon.decision).toMatchObject({ code: 'EXPIRED' });
     let now = Date.parse('2026-11-21T08:00:00Z');
@@ -311,7 +311,7 @@ describe('plans that wait', () => {
     expect(await late.decision).toMatchObject({ code: 'EXPIRED' });
   });
 
-  it('are a hundred at most, and those that are cancelled count no more', () => {
+  it('holds at most one hundred plans, without the canceled ones', () => {
     const approvals = new PendingApprovals(60);
     const stop = new LightAbortController();
     const [first] = Array.from({ length: 100 }, () => approvals.add(stop));

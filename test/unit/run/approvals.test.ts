@@ -10,7 +10,7 @@ const APPROVED = { by: 'a.boss', at: '2026-11-21T08:00:00.000Z' };
 const put = (path: string, body: object): PendingWrite => ({ request: { method: 'PUT', path, body } }) as unknown as PendingWrite;
 const proposed = (count: number, more: object = {}): Proposal => ({ plan: Array<object>(count).fill({}), ...more }) as unknown as Proposal;
 
-describe('what an approval lets pass', () => {
+describe('An approval', () => {
   /** Approves what the first plan has, and gives the gate. */
   async function approved(planned: readonly PendingWrite[]): Promise<Approval> {
     const approval = new Approval(() => Promise.resolve(APPROVED));
@@ -25,7 +25,7 @@ describe('what an approval lets pass', () => {
     return approval;
   }
 
-  it('is each write as often as it was planned, and no further one', async () => {
+  it('allows each planned write as often as it was planned', async () => {
     const twice = put('/a', { x: 1 });
     const gate = await approved([twice, twice, put('/b', {})]);
     await gate.assertAllowed(twice);
@@ -42,13 +42,13 @@ describe('what an approval lets pass', () => {
     expect(gate.isAllowed({ method: 'DELETE', path: '/a' })).toBe(false);
   });
 
-  it('is the same write whatever the order of its keys, and none whose list has another order', async () => {
+  it('allows a write with keys in another order, but not one with list items in another order', async () => {
     const gate = await approved([put('/a', { x: 1, y: { b: 1, a: 2 }, c: [1, 2], d: 0 })]);
     await expect(gate.assertAllowed(put('/a', { x: 1, y: { b: 1, a: 2 }, c: [2, 1], d: 0 }))).rejects.toMatchObject({ code: 'CONFLICT' });
     await gate.assertAllowed(put('/a', { d: 0, c: [1, 2], y: { a: 2, b: 1 }, x: 1 }));
   });
 
-  it('is asked for where a plan of no request would change something, and not where it would change nothing', async () => {
+  it('is requested if a plan without requests would change something, and otherwise not', async () => {
     const asked: Proposal[] = [];
     for (const more of [{}, { wouldChange: false }, { wouldChange: true }]) {
       const approval = new Approval((proposal) => {
@@ -64,7 +64,7 @@ describe('what an approval lets pass', () => {
     expect(asked).toEqual([proposed(0, { wouldChange: true })]);
   });
 
-  it('ends where it is cancelled, and says that nothing was changed', async () => {
+  it('ends when it is canceled, and says that nothing was changed', async () => {
     const stop = new LightAbortController();
     const approval = new Approval(() => {
       stop.abort();
@@ -83,8 +83,8 @@ describe('what an approval lets pass', () => {
   });
 });
 
-describe('plans that wait', () => {
-  it('are limited to 64 MiB in all nodes together, and free their memory after the decision', async () => {
+describe('Pending approvals', () => {
+  it('use at most 64 MiB in all nodes together, and free their memory after the decision', async () => {
     const [first, second] = [new PendingApprovals(60), new PendingApprovals(60)];
     const waiting = first.add(undefined, 40 * 2 ** 20);
     const refused = getThrownError(() => second.add(undefined, 30 * 2 ** 20));
@@ -97,7 +97,7 @@ describe('plans that wait', () => {
     await next.decision;
   });
 
-  it('say what is wrong with an answer', () => {
+  it('report what is wrong with a decision', () => {
     const approvals = new PendingApprovals(60);
     for (const id of ['', 17, undefined]) {
       expect(getThrownError(() => approvals.approve(id, 'x'))?.message).toBe(
@@ -116,7 +116,7 @@ describe('plans that wait', () => {
     ['', null, 'The change was declined. Nothing was changed.'],
     [{ name: 'no text' }, null, 'The change was declined. Nothing was changed.'],
     ['x'.repeat(300), 'x'.repeat(200), `The change was declined by ${'x'.repeat(200)}. Nothing was changed.`],
-  ])('know who decided, of a long name the beginning: %j', async (by, known, words) => {
+  ])('record the beginning of the name of the person who decided: %j', async (by, known, words) => {
     const approvals = new PendingApprovals(60, () => Date.parse('2026-11-21T08:00:00Z'));
     const [one, other] = [approvals.add(undefined), approvals.add(undefined)];
     approvals.approve(one.id, by);
@@ -125,7 +125,7 @@ describe('plans that wait', () => {
     await expect(other.decision).rejects.toMatchObject({ code: 'DECLINED', message: words, details: { sent: false } });
   });
 
-  it('tell that nothing was sent when their time is over, when they are too many and when nobody was asked', async () => {
+  it('say that nothing was sent if they expire, are too many or have no recipient', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const approvals = new PendingApprovals(1);
@@ -153,7 +153,7 @@ describe('plans that wait', () => {
     });
   });
 
-  it('leave no timer and no listener behind, answered or cancelled', () => {
+  it('leave no timer and no listener after a decision or a cancellation', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const approvals = new PendingApprovals(60);
@@ -168,7 +168,7 @@ describe('plans that wait', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('end with an error of ours and nothing else', async () => {
+  it('fail only with a GatewayError', async () => {
     const { id, decision } = (() => {
       const approvals = new PendingApprovals(60);
       const held = approvals.add(undefined);

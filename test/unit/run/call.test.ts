@@ -42,7 +42,7 @@ const idle = (options: Partial<RunContextOptions> = {}, more: Partial<Settings> 
 const headerOf = ({ requests }: RawServer, name: string): string | undefined =>
   new RegExp(`^${name}: (.*)$`, 'im').exec(requests.at(-1)?.head ?? '')?.[1];
 
-describe('what an operation may know', () => {
+describe('OperationContext', () => {
   it.each<[Partial<Settings>, Record<string, unknown>]>([
     [{}, { accounts: ['api-admin'], realm: 'Admin Users', vendor: '', brand: '', journal: '' }],
     [
@@ -55,7 +55,7 @@ describe('what an operation may know', () => {
       { vendor: 'acme', brand: 'Acme', journal: '/j', name: 'one', connections: 3 },
       { vendor: 'acme', brand: 'Acme', journal: '/j', name: 'one', connections: 3 },
     ],
-  ])('of the settings (%j) is nothing that logs in', (more, seen) => {
+  ])('has no credentials in its settings (%j)', (more, seen) => {
     const { settings } = idle({}, more);
     expect(settings).toMatchObject({ ...seen, base: url, prefix: '/vpn1' });
     expect(Object.keys(settings).sort()).toEqual(
@@ -63,7 +63,7 @@ describe('what an operation may know', () => {
     );
   });
 
-  it('is whether it is planned, and what cancels it: one real signal, for those who ask', () => {
+  it('has dryRun, and one real AbortSignal if the caller gave any signal', () => {
     expect([idle().dryRun, idle({ dryRun: true }).dryRun, idle().signal]).toEqual([false, true, undefined]);
     const stop = new LightAbortController();
     const call = idle({ signal: stop });
@@ -74,7 +74,7 @@ describe('what an operation may know', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it('is what there is to tell whoever helps', async () => {
+  it('has the diagnostics for support', async () => {
     const call = createRunContext(await answering());
     await call.read({ method: 'GET', path: PATH });
     expect(call.counters.requests.get('GET')?.codes.get(200)).toEqual({ n: 1 });
@@ -86,7 +86,7 @@ describe('what an operation may know', () => {
     });
   });
 
-  it('is what it has read of the configuration as it is', async () => {
+  it('returns cached reads of the configuration', async () => {
     const call = createRunContext(await answering('{"a":1}'), { shouldCacheReads: true });
     await call.read({ method: 'GET', path: PATH });
     await call.read({ method: 'GET', path: `${PATH}1`, query: { a: 'b' } });
@@ -97,7 +97,7 @@ describe('what an operation may know', () => {
   });
 });
 
-describe('a body that streams', () => {
+describe('OperationContext.download', () => {
   const target = (more: Partial<Download<string>> = {}): { open: () => Promise<Download<string>>; discarded: () => number } => {
     let discarded = 0;
     const download: Download<string> = {
@@ -111,7 +111,7 @@ describe('a body that streams', () => {
   };
   const get = { method: 'GET', path: PATH } as const;
 
-  it('is asked for as what it is, and gives what its end gives', async () => {
+  it('sends a GET and returns the result of the download', async () => {
     const server = await answering('bytes', { 'content-type': 'application/x-test' });
     const call = createRunContext(server);
     const { open, discarded } = target();
@@ -120,7 +120,7 @@ describe('a body that streams', () => {
     expect(call.record).toMatchObject({ request: get, status: 200 });
   });
 
-  it('leaves nothing behind where it was none, or could not be finished', async () => {
+  it('leaves nothing behind if the request or the end of the download fails', async () => {
     const json = createRunContext(await answering('{"a":1}'));
     const none = target();
     expect(await expectFailure(json.download(get, none.open))).toMatchObject({
@@ -133,7 +133,7 @@ describe('a body that streams', () => {
     expect([none.discarded(), broken.discarded()]).toEqual([1, 1]);
   });
 
-  it('is opened for each try, and all of them are closed', async () => {
+  it('opens a download for each attempt and closes all of them', async () => {
     const statuses = [401, 200, 200];
     const server = await startRawServer(() => httpResponse(statuses.shift() ?? 500, DONE));
     const seen: PendingWrite[] = [];
@@ -156,7 +156,7 @@ describe('a body that streams', () => {
   });
 });
 
-describe('what goes out', () => {
+describe('A write of an operation', () => {
   /** Whoever stands around the writes sees them; they do not leave. */
   async function seen(run: (call: RunContext) => Promise<unknown>): Promise<[PendingWrite, unknown]> {
     const writes: PendingWrite[] = [];
@@ -172,12 +172,12 @@ describe('what goes out', () => {
     return [writes[0] as PendingWrite, data];
   }
 
-  it('is shown with what stands for its body, where it has something else to show', async () => {
+  it('shows plannedBody in place of its body in a plan', async () => {
     expect(await seen((call) => call.write(PUT))).toEqual([{ request: PUT }, { result: NOTHING }]);
     expect(await seen((call) => call.write(PUT, { a: 1 }))).toEqual([{ request: PUT, plannedBody: { a: 1 } }, { result: NOTHING }]);
   });
 
-  it('of any kind has a type, a length and a hash', async () => {
+  it('with a raw body has a content type, a length and a hash', async () => {
     const content = { type: 'text/x-test', bytes: Buffer.from('abc') };
     const [write] = await seen((call) => call.writeAny(PUT, content));
     expect(write.plannedBody).toEqual({ 'content-type': 'text/x-test', bytes: 3 });
@@ -189,7 +189,7 @@ describe('what goes out', () => {
     expect([Object.keys(stream?.headers ?? {}), stream && 'body' in stream]).toEqual([['accept'], false]);
   });
 
-  it('and what comes back may be anything', async () => {
+  it('may return any response', async () => {
     const server = await answering('text', { 'content-type': 'text/plain' });
     const call = createRunContext(server);
     expect(await call.readAny({ method: 'GET', path: PATH })).toBe('text');
@@ -199,7 +199,7 @@ describe('what goes out', () => {
     expect(await createRunContext(await answering()).writeAny(PUT)).toEqual({ result: { ...NOTHING, info: [{ message: 'done' }] } });
   });
 
-  it('is nothing where all is as it should be', () => {
+  it('reports an unchanged result without a request', () => {
     const call = idle();
     expect(call.reportUnchanged()).toEqual({ result: NOTHING });
     expect(call.record.changed).toBe(false);
@@ -209,7 +209,7 @@ describe('what goes out', () => {
     [{ connections: 1 }, 2],
     [{ connections: 2 }, 4],
     [{ connections: 1, journal: '/j' }, 4],
-  ])('with %j is worked on so many at once: %i', async (more, atOnce) => {
+  ])('with %j sends this many requests at the same time: %i', async (more, atOnce) => {
     let begun = 0;
     let go = (): void => undefined;
     const held = new Promise<void>((resolve) => (go = resolve));
@@ -226,11 +226,11 @@ describe('what goes out', () => {
   });
 });
 
-describe('what became of several items', () => {
+describe('Bulk results', () => {
   const items = ['a', 'secret b'];
   const error = new GatewayError('NOT_FOUND', 'On purpose.', { status: 404 });
 
-  it('is told in their order, with secrets masked', () => {
+  it('are in the order of the items, with masked secrets', () => {
     const call = idle({ masker: new Redactor().add('secret b') });
     const many = call.collectResults(items, new Map([[0, error]]));
     expect(many).toEqual({
@@ -245,7 +245,7 @@ describe('what became of several items', () => {
     expect(call.record.many).toBe(many);
   });
 
-  it('is a failure where it is all of them', () => {
+  it('are a failure if all items failed', () => {
     const call = idle();
     const all = new Map(items.map((_, index) => [index, error]));
     expect(getThrownError(() => call.collectResults(items, all))).toMatchObject({
@@ -256,8 +256,8 @@ describe('what became of several items', () => {
   });
 });
 
-describe('parts', () => {
-  it('are counted, and what is in them, by whoever takes them', () => {
+describe('Parts of a stream', () => {
+  it('are counted and delivered to the caller', () => {
     const taken: unknown[] = [];
     const call = idle({ onEmit: (data, part, by) => taken.push([data, part, by]) });
     expect(call.record.emittedParts).toBeUndefined();
@@ -273,7 +273,7 @@ describe('parts', () => {
     expect([countRecords([]), countRecords([1, 2]), countRecords({})]).toEqual([0, 2, 1]);
   });
 
-  it('go to nobody where nobody takes them', () => {
+  it('are rejected if the caller accepts no parts', () => {
     const call = idle();
     expect(getThrownError(() => call.startStream())).toMatchObject({
       code: 'BAD_INPUT',
@@ -284,8 +284,8 @@ describe('parts', () => {
   });
 });
 
-describe('work that is done by one at a time', () => {
-  it('is done by nobody else at this appliance for as long as what was sent may go on, and planned by all', async () => {
+describe('runExclusive', () => {
+  it('excludes other runs at this appliance until no sent request can still take effect, and a dry run does not wait', async () => {
     const exclusive = vi.spyOn(processCoordination, 'runExclusive');
     onTestFinished(() => exclusive.mockRestore());
     const signal = new LightAbortController();
@@ -304,14 +304,14 @@ describe('work that is done by one at a time', () => {
     expect(exclusive).toHaveBeenCalledTimes(4);
   });
 
-  it('is free 25 s after its holder died where it is brief, and later where a longer time limit speaks of a slow appliance', () => {
+  it('frees a brief lease 25 s after its holder died, and later with a longer request timeout', () => {
     const brief = (timeout: number): number => getLeaseSeconds({ timeout, transferTimeout: 600 }, true);
     expect([1, 5, 10, 11, 30, 31, 120].map(brief)).toEqual([16, 20, 25, 25, 25, 46, 135]);
   });
 });
 
-describe('work at another appliance', () => {
-  it('is done by whoever knows it', async () => {
+describe('onAppliance', () => {
+  it('runs the work at the appliance with the given name', async () => {
     const onAppliance: RunContextOptions['onAppliance'] = async (name, work) => work(idle({}, { name }));
     expect(await idle({ onAppliance }).onAppliance('two', (call) => Promise.resolve(call.settings.name))).toBe('two');
     expect(await expectFailure(idle().onAppliance('two', () => Promise.resolve(1)))).toMatchObject({
@@ -321,8 +321,8 @@ describe('work at another appliance', () => {
   });
 });
 
-describe('a fact about the appliance', () => {
-  it('is found once, for all who ask, and again where it could not be found', async () => {
+describe('memoize', () => {
+  it('finds a fact once for all callers, and again after a failure', async () => {
     const call = idle();
     let found = 0;
     const find = (): Promise<string> => Promise.resolve(`fact ${++found}`);
@@ -336,7 +336,7 @@ describe('a fact about the appliance', () => {
     expect([(await one).code, (await other).code, await call.memoize('c', find)]).toEqual(['NOT_FOUND', 'NOT_FOUND', 'fact 3']);
   });
 
-  it('is looked for by whoever waits, when the one who was looking is cancelled', async () => {
+  it('continues for a waiting caller if the first caller is canceled', async () => {
     const call = idle();
     let cancel = (): void => undefined;
     const looking = call.memoize('a', () => new Promise((_, reject) => (cancel = () => reject(new GatewayError('ABORTED', 'Cancelled.')))));
@@ -345,7 +345,7 @@ describe('a fact about the appliance', () => {
     expect([(await expectFailure(looking)).code, await waiting]).toEqual(['ABORTED', 'found']);
   });
 
-  it('is waited for no longer by whoever is cancelled', async () => {
+  it('rejects when the waiting caller is canceled', async () => {
     const stop = new LightAbortController();
     const call = idle({ signal: stop });
     void call.memoize('a', () => new Promise(() => undefined));
@@ -361,7 +361,7 @@ describe('a fact about the appliance', () => {
   });
 });
 
-describe('who an appliance is', () => {
+describe('readIdentity', () => {
   const NONE = { 'serial-number': null, 'host-name': null, 'hardware-model': null, release: null };
 
   it.each<[string, Record<string, unknown>, Record<string, unknown>]>([
@@ -373,7 +373,7 @@ describe('who an appliance is', () => {
     ['it without the frame', { 'serial-number': 'S1' }, { ...NONE, 'serial-number': 'S1' }],
     ['nothing', {}, NONE],
     ['nothing that is text', { 'system-information': { 'serial-number': 5, 'host-name': '', 'os-version': null } }, NONE],
-  ])('is told as far as it tells: %s', async (_what, document, identity) => {
+  ])('returns the known parts of the identity: %s', async (_what, document, identity) => {
     const server = await answering(JSON.stringify(document));
     const call = createRunContext(server);
     expect(await readIdentity(call)).toEqual(identity);
@@ -384,8 +384,8 @@ describe('who an appliance is', () => {
   });
 });
 
-describe('an operation on the key', () => {
-  it('tells whether there is another one than before', async () => {
+describe('A login operation', () => {
+  it('reports whether there is another key than before', async () => {
     const server = await answering();
     const call = createRunContext(server);
     expect(await call.login.start()).toEqual({ state: 'ready' });
@@ -401,7 +401,7 @@ describe('an operation on the key', () => {
   });
 });
 
-describe('the envelope of a run', () => {
+describe('The envelope of a run', () => {
   const run: RunInfo = { name: 'config.update', appliance: 'vpn', isWrite: true, startedAt: 1000 };
   const masking = new Redactor().add('geheim-7f3');
   const AT = expect.stringMatching(/^20\d\d-.*Z$/) as string;
@@ -411,7 +411,7 @@ describe('the envelope of a run', () => {
   };
   const base = { operation: 'config.update', appliance: 'vpn', requests: 0, retries: 0, logins: 0, ms: 12.4, at: AT, dryRun: false };
 
-  it('of a write tells its request, its answer and what the operation notes, with secrets masked', () => {
+  it('contains the request, the response and the notes of the operation, with masked secrets', () => {
     timed();
     const call = idle();
     const request = { ...PUT, path: '/geheim-7f3', query: { password: 'x', a: 'b' } };
@@ -439,7 +439,7 @@ describe('the envelope of a run', () => {
     });
   });
 
-  it('of nothing that was sent has no request; of a raw query shows no secret', () => {
+  it('has no request if nothing was sent, and masks secrets in a raw query', () => {
     timed();
     const call = idle();
     expect(createEnvelope(run, call)).toEqual({ ...base, ok: true, request: null, status: null, result: NOTHING, changed: null });
@@ -450,7 +450,7 @@ describe('the envelope of a run', () => {
     expect(createEnvelope(run, plain).request).toEqual({ method: 'GET', path: '/a' });
   });
 
-  it('of several is ok only where none of them failed', () => {
+  it('is ok for several items only if none of them failed', () => {
     const call = idle();
     const many = { total: 2, ok: 2, failed: 0, results: [] };
     call.record.recordBulk(many, true);
@@ -459,7 +459,7 @@ describe('the envelope of a run', () => {
     expect(createEnvelope(run, call).ok).toBe(false);
   });
 
-  it('of a plan has no status, and tells no change; a read in a dry run is a read', async () => {
+  it('has no status and no change in a plan, and reports a read of a dry run as a read', async () => {
     const call = idle({ dryRun: true });
     await call.write(PUT);
     call.record.status = 200;
@@ -470,7 +470,7 @@ describe('the envelope of a run', () => {
     expect(read).not.toHaveProperty('plan');
   });
 
-  it('of a failure tells what the error knows, masked', () => {
+  it('contains the details of an error, with masked secrets', () => {
     timed();
     const call = idle();
     call.record.recordRequest('write', { method: 'PUT', path: '/geheim-7f3' });
@@ -512,7 +512,7 @@ describe('the envelope of a run', () => {
     });
   });
 
-  it('of a failure knows whether anything was changed', () => {
+  it('reports after a failure whether anything was changed', () => {
     const unknown = new GatewayError('OUTCOME_UNKNOWN', 'On purpose.');
     const refused = new GatewayError('REJECTED', 'On purpose.');
     const many = {
@@ -543,7 +543,7 @@ describe('the envelope of a run', () => {
     expect(createRunFailureEnvelope(run, refused, call, masking)).toMatchObject({ changed: false, results: many.results });
   });
 
-  it('of what failed before any appliance was asked is as long, and empty', () => {
+  it('has all its properties even if the run failed before it chose an appliance', () => {
     const error = new GatewayError('BAD_CONFIG', 'On purpose.');
     const said: string[] = [];
     const say: Translate = (key, ...more) => {
@@ -567,7 +567,7 @@ describe('the envelope of a run', () => {
   });
 });
 
-describe('the sentence of a run', () => {
+describe('The summary of a run record', () => {
   const told = (
     name: string,
     came: SummaryResult,
@@ -609,13 +609,13 @@ describe('the sentence of a run', () => {
     expect(told(name, came, prepare)).toBe(sentence);
   });
 
-  it('of a plan tells how much would be sent, of a read in a dry run what was read', () => {
+  it('says how many requests a plan would send, and what a read of a dry run returned', () => {
     const planned = ({ plan }: RunContext): void => plan?.add(PUT);
     expect(told('config.update', {}, planned, defaultTranslate, true)).toBe(`Would update ${MASK}.`);
     expect(told('sessions.list', { data: [1] }, planned, defaultTranslate, true)).toBe('1 session on vpn-1.');
   });
 
-  it('is the name of the operation where there are no words for it', () => {
+  it('is the name of the operation if it has no text', () => {
     const say = (): never => {
       throw new Error('no words');
     };

@@ -53,8 +53,8 @@ async function turns(rate: number, count: number): Promise<number[]> {
   return left;
 }
 
-describe('a ceiling on requests a second', () => {
-  it.each([0.5, 1, 2.5, 7, 100])('of %d is never exceeded, in any window, nor fallen short of', async (rate) => {
+describe('A limit of requests per second', () => {
+  it.each([0.5, 1, 2.5, 7, 100])('of %d is never exceeded in any second, and is fully used', async (rate) => {
     const count = Math.ceil(rate * 4) + 1;
     const left = await turns(rate, count);
     const most = Math.max(1, Math.floor(rate));
@@ -64,7 +64,7 @@ describe('a ceiling on requests a second', () => {
     expect((left.at(-1) as number) - (left[0] as number)).toBeLessThanOrEqual(Math.ceil(count / most) * (window + 51));
   });
 
-  it('lets those wait that are more, in their order', async () => {
+  it('lets the other requests wait in their order', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const pace = new RateLimiter(1);
@@ -87,7 +87,7 @@ describe('a ceiling on requests a second', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('counts what left before it was changed, to the millisecond, and lets nobody overtake', async () => {
+  it('counts earlier requests exactly when it changes, and keeps the order', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     let now = 0;
@@ -133,7 +133,7 @@ describe('a ceiling on requests a second', () => {
     expect([getEventListeners(kept.signal, 'abort').length, pace.waitingCount]).toEqual([0, 0]);
   });
 
-  it('may change while some wait', async () => {
+  it('can change while requests wait', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const pace = new RateLimiter(0.01);
@@ -152,7 +152,7 @@ describe('a ceiling on requests a second', () => {
     expect([left, vi.getTimerCount()]).toEqual([5, 0]);
   });
 
-  it('holds for logins and requests together; what waits can be cancelled, and was not sent', async () => {
+  it('counts logins and requests together, and a canceled request was not sent', async () => {
     const server = await startRawServer(() => INFO);
     const gateway = gatewayFor(server, { rate: 0.01 });
     const stop = new LightAbortController();
@@ -166,7 +166,7 @@ describe('a ceiling on requests a second', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('holds for all nodes of the same account together, and ends with the one that asked for it', async () => {
+  it('applies to all nodes of an account together, until the node that set it closes', async () => {
     const server = await startRawServer(() => INFO);
     const [slow, other] = [gatewayFor(server, { rate: 0.01 }), gatewayFor(server)];
     // The login takes the one turn that there is.
@@ -181,8 +181,8 @@ describe('a ceiling on requests a second', () => {
   });
 });
 
-describe('a ceiling on what waits', () => {
-  it('refuses what is more before anything is sent, and only then', async () => {
+describe('A limit of waiting messages', () => {
+  it('rejects further messages before anything is sent', async () => {
     const { server, answer } = await holding();
     const gateway = gatewayFor(server, { connections: 2, waiting: 3 });
     const running = times(5, () => info(gateway));
@@ -196,7 +196,7 @@ describe('a ceiling on what waits', () => {
     expect(server.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('counts those out that failed, and those that wait for somebody to approve them', async () => {
+  it('does not count failed messages and those that wait for an approval', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { connections: 1, waiting: 0 });
     await info(gateway);
@@ -215,8 +215,8 @@ describe('a ceiling on what waits', () => {
   });
 });
 
-describe('gateways of many appliances', () => {
-  it('share what is made of their certificates, as long as those are the same', async () => {
+describe('Gateways of many appliances', () => {
+  it('share the secure context of equal certificates', async () => {
     const [one, other] = [await startTestSimulator(), await startTestSimulator()];
     // Held on to: those of other tests go as the collector likes.
     const before = new Set(listCachedSecureContexts());
@@ -237,8 +237,8 @@ describe('gateways of many appliances', () => {
   });
 });
 
-describe('gateways of one account that reach it alike', () => {
-  it('share their connections, as many as the strictest of them allows', async () => {
+describe('Gateways that reach the same account in the same way', () => {
+  it('share as many connections as the strictest of them allows', async () => {
     const before = countSharedPools();
     const { server, answer, hold } = await holding(false);
     const gateways = [8, 2, 5].map((connections, index) => gatewayFor(server, { connections, name: `vpn-${index}` }));
@@ -253,7 +253,7 @@ describe('gateways of one account that reach it alike', () => {
     expect([server.sockets.size, server.requests.length, countSharedPools() - before]).toEqual([2, 33, 1]);
   });
 
-  it('have more when the strictest is gone, and fewer when one comes', async () => {
+  it('get more connections when the strictest one closes, and fewer when a stricter one opens', async () => {
     const { server, answer, hold } = await holding(false);
     const [strict, wide] = [gatewayFor(server, { connections: 1 }), gatewayFor(server, { connections: 4 })];
     await info(strict);
@@ -273,7 +273,7 @@ describe('gateways of one account that reach it alike', () => {
     expect(server.sockets.size).toBe(1);
   });
 
-  it('lose nothing when one of them is closed in the middle', async () => {
+  it('lose no request when one of them closes during it', async () => {
     const before = countSharedPools();
     const { server, answer } = await holding();
     const [one, other] = [gatewayFor(server), gatewayFor(server)];
@@ -295,7 +295,7 @@ describe('gateways of one account that reach it alike', () => {
     ['another proxy', { proxy: { url: 'http://127.0.0.1:9', noproxy: ['*'], username: 'a' } }, {}],
     ['another trust', { tls: { rejectUnauthorized: false } }, {}],
     ['a login of its own', {}, { isolatedLogin: true }],
-  ])('share none with %s', async (_what, more, options) => {
+  ])('share no connections with %s', async (_what, more, options) => {
     const server = await startRawServer(() => INFO);
     await info(gatewayFor(server));
     await info(gatewayFor(server, more, options));
@@ -306,7 +306,7 @@ describe('gateways of one account that reach it alike', () => {
 it.each([
   ['rate', [0, -1, 10_001, Number.NaN, 'x']],
   ['waiting', [-1, 1.5, 1_000_001, Number.NaN, 'x']],
-])('%s takes nothing odd', (name, odd) => {
+])('reject invalid values of %s', (name, odd) => {
   for (const value of odd)
     expect(
       getThrownError(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), [name]: value })),

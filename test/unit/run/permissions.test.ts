@@ -38,29 +38,29 @@ async function refused(permissions: Permissions, name: string, dryRun = false): 
   expect(simulator.logins).toBe(0);
 }
 
-describe('read-only', () => {
-  it.each(namesOf('write', 'destroy'))('lets no %s through', (name) => refused('read-only', name));
+describe('The permission read-only', () => {
+  it.each(namesOf('write', 'destroy'))('rejects every %s', (name) => refused('read-only', name));
 
-  it('lets no plan of one through either', () => refused('read-only', 'sessions.kill-all', true));
+  it('rejects a dry run of every one too', () => refused('read-only', 'sessions.kill-all', true));
 
-  it('lets every read through, exports by POST and logins among them', async () => {
+  it('allows every read, including exports by POST and logins', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { permissions: 'read-only' });
     for (const name of ['system.info', 'sessions.list', 'transfer.export-xml', 'login.login', 'login.forget'])
       expect((await gateway.run(name)).envelope.ok).toBe(true);
   });
 });
 
-describe('no-destroy', () => {
-  it.each(namesOf('destroy'))('lets no %s through', (name) => refused('no-destroy', name));
+describe('The permission no-destroy', () => {
+  it.each(namesOf('destroy'))('rejects every %s', (name) => refused('no-destroy', name));
 
-  it('lets writes through that destroy nothing', async () => {
+  it('allows writes that destroy nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     await gateway.run('users.create', { server: 'System Local', username: 'new.one', 'password-cleartext': 'correct horse battery' });
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('lets no deletion through that hides in another write', async () => {
+  it('rejects a deletion within another write', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     const input = { resources: [{ path: ROLE, absent: true }], 'allow-absent': true };
     expect(await expectFailure(gateway.run('config.ensure-all', input))).toMatchObject({ code: 'LIMIT' });
@@ -68,7 +68,7 @@ describe('no-destroy', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('puts back what locks the account out all the same', async () => {
+  it('still undoes a change that locks the account out', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     const ips = '/administrators/admin-realms/realm/Admin%20Users/authentication-policy/source-ip';
     await gateway.run('administrators.add-source-ip', { realm: 'Admin Users', address: '127.0.0.0', netmask: '255.0.0.0' });
@@ -86,7 +86,7 @@ describe('no-destroy', () => {
   });
 });
 
-describe('what is not allowed', () => {
+describe('A forbidden write', () => {
   const READ_ONLY = 'The appliance node may only read: its permissions are read-only. Nothing was sent.';
   const NO_DESTROY =
     'The appliance node allows nothing that ends, removes or replaces something: its permissions are no-destroy. Nothing was sent.';
@@ -100,13 +100,13 @@ describe('what is not allowed', () => {
     ['config.update', 'read-only', `config.update is not allowed. ${READ_ONLY}`],
     ['sessions.kill', 'read-only', `sessions.kill is not allowed. ${READ_ONLY}`],
     ['sessions.kill', 'no-destroy', `sessions.kill is not allowed. ${NO_DESTROY}`],
-  ])('%s where the permissions are %s: %s', (name, permissions, message) => {
+  ])('%s is rejected with permissions %s: %s', (name, permissions, message) => {
     const refusal = getThrownError(() => assertOperationAllowed(name, operation(name), permissions));
     expect(refusal?.message).toBe(message);
     if (refusal) expect(refusal).toMatchObject({ code: 'LIMIT', details: { sent: false } });
   });
 
-  it('is judged for each write by itself', () => {
+  it('is detected for each write of an operation separately', () => {
     expect(createPermissionCheck('full')).toBeUndefined();
     const refusals = (['read-only', 'no-destroy'] as const).map((permissions) =>
       (['PUT', 'DELETE'] as const).map(
@@ -120,8 +120,8 @@ describe('what is not allowed', () => {
   });
 });
 
-describe('whoever is contained already', () => {
-  it('is not kept out by a node that may only read, which says so', async () => {
+describe('The containment of a contained user', () => {
+  it('is not enforced by a node with read-only permission, and the node says so', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-permissions-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -139,8 +139,8 @@ describe('whoever is contained already', () => {
   });
 });
 
-describe('the setting', () => {
-  it('is full by default, and nothing odd passes for it', async () => {
+describe('The setting permissions', () => {
+  it('is full by default and rejects other values', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('sessions.kill-all');
     const settings = settingsFor({ url: 'https://vpn.example.com' });

@@ -40,8 +40,8 @@ async function pinned(by: 'serial-number' | 'machine-id', change: (name: string)
   return { simulator, gateway, asked: () => asked(simulator) - before };
 }
 
-describe('a pinned appliance', () => {
-  it.each(['serial-number', 'machine-id'] as const)('is known by its %s, and asked for it once for each login', async (by) => {
+describe('A pinned appliance', () => {
+  it.each(['serial-number', 'machine-id'] as const)('is identified by its %s once for each login', async (by) => {
     const { simulator, gateway, asked } = await pinned(by, (name) => `AB-1, ${name.toLowerCase()}`);
     for (let index = 0; index < 5; index++) await write(gateway);
     expect([asked(), listWriteLines(simulator).length]).toEqual([1, 5]);
@@ -50,20 +50,20 @@ describe('a pinned appliance', () => {
     expect([asked(), listWriteLines(simulator).length - 5]).toEqual([2, expect.any(Number)]);
   });
 
-  it('is asked once by many writes at the same time', async () => {
+  it('is identified by one request for many simultaneous writes', async () => {
     const { simulator, gateway, asked } = await pinned('serial-number');
     await times(50, () => write(gateway));
     expect([asked(), listWriteLines(simulator).length]).toEqual([1, 50]);
   });
 
-  it('is not asked for the sake of reads and plans', async () => {
+  it('is not identified for reads and plans', async () => {
     const { gateway, asked } = await pinned('serial-number');
     await gateway.run('config.get', { path: ROLE });
     await write(gateway, { dryRun: true });
     expect(asked()).toBe(0);
   });
 
-  it('that closes each connection after one answer is not asked before each write', async () => {
+  it('is not identified before each write if it closes every connection', async () => {
     const server = await startRawServer(({ path }, socket) => {
       socket.end(
         httpResponse(200, path.endsWith('system-information') ? '{"serial-number":"A1"}' : '{"result":{"info":[]}}', {
@@ -76,7 +76,7 @@ describe('a pinned appliance', () => {
     expect(server.requests.map(({ method }) => method)).toEqual(['GET', 'PUT', 'PUT', 'PUT', 'PUT', 'PUT']);
   });
 
-  it('is asked again after a minute where a connection was opened since', async () => {
+  it('is identified again a minute later if a new connection was opened', async () => {
     const now = vi.spyOn(performance, 'now');
     onTestFinished(() => now.mockRestore());
     const pin = new IdentityPin('A1');
@@ -92,8 +92,8 @@ describe('a pinned appliance', () => {
   });
 });
 
-describe('another appliance', () => {
-  it('is read, and never written to', async () => {
+describe('An appliance other than the pinned one', () => {
+  it('receives reads but no writes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { pin: OTHER });
     for (const [name, input] of [
       ['config.update', { path: ROLE, body: { a: 'b' } }],
@@ -113,7 +113,7 @@ describe('another appliance', () => {
     expect(asked(simulator)).toBe(1);
   });
 
-  it('that takes the place of the right one after a login gets no write, though the first try was refused only for its key', async () => {
+  it('receives no write after a login, even if the first attempt failed only because of its key', async () => {
     const { simulator, gateway } = await pinned('serial-number');
     await write(gateway);
     const { length } = listWriteLines(simulator);
@@ -128,7 +128,7 @@ describe('another appliance', () => {
     expect(JSON.stringify(data)).not.toContain('second');
   });
 
-  it('or one that does not say, after a login: what was refused only for its key is known to have changed nothing', async () => {
+  it('receives no write if it does not identify itself after a login, and nothing counts as changed', async () => {
     const { simulator, gateway } = await pinned('serial-number');
     await write(gateway);
     simulator.expireKeys();
@@ -139,7 +139,7 @@ describe('another appliance', () => {
     expect(error.message).toContain('Not now.');
   });
 
-  it('leaves no line in the journal, and nothing is read before the write', async () => {
+  it('causes no journal entry, and is not read before the write', async () => {
     const journal = mkdtempSync(join(tmpdir(), 'gateway-pin-'));
     onTestFinished(() => rmSync(journal, { recursive: true, force: true }));
     const { simulator, gateway } = await startSimulatorWithGateway({}, { pin: OTHER, journal });
@@ -148,7 +148,7 @@ describe('another appliance', () => {
     expect(existsSync(journal) ? readdirSync(journal) : []).toEqual([]);
   });
 
-  it('is not the pinned one because somebody cancelled the question', async () => {
+  it('is not assumed after a canceled identification', async () => {
     const { simulator, gateway, asked } = await pinned('serial-number');
     let answer = (): void => undefined;
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, until: new Promise<void>((resolve) => (answer = resolve)) });
@@ -165,7 +165,7 @@ describe('another appliance', () => {
   });
 });
 
-describe('an appliance that does not tell who it is', () => {
+describe('An appliance that does not identify itself', () => {
   const LIST = JSON.stringify({ result: { errors: [{ message: 'not for you' }] } });
 
   const NAMELESS = /^The appliance reports neither a serial number nor a machine id\. Nothing was written\./;
@@ -186,7 +186,7 @@ describe('an appliance that does not tell who it is', () => {
     ['with a name that is no text', 200, '{"serial-number":5}', 'BAD_CONFIG', NAMELESS],
     ['because it restarts', 500, '', 'APPLIANCE_ERROR', /restarting/],
     ['in words that cannot be read', 200, '<html>', 'BAD_RESPONSE', /page of HTML/],
-  ])('(%s: %i) is not written to', async (_why, status, body, code, words) => {
+  ])('receives no writes (%s: %i)', async (_why, status, body, code, words) => {
     const server = await startRawServer(({ path }) =>
       path.endsWith('system-information') ? httpResponse(status, body) : httpResponse(200, '{"result":{"info":[]}}'),
     );
@@ -198,7 +198,7 @@ describe('an appliance that does not tell who it is', () => {
   });
 });
 
-it('a pin that names nothing is no pin', () => {
+it('rejects a pin without any name', () => {
   for (const pin of ['', ' , ', 5])
     expect(getThrownError(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), pin: pin as string }))).toMatchObject({
       code: 'BAD_CONFIG',

@@ -20,7 +20,7 @@ const lists = (result: Record<string, string[]>): string =>
 const isWrite = ({ method, path }: { method: string; path: string }): boolean => method !== 'GET' && path !== LOGIN_PATH;
 const update = { path: `${role}/Users`, body: { description: 'changed' } };
 
-describe('an answer to a write', () => {
+describe('The response to a write', () => {
   const none = { info: [], warnings: [], errors: [] };
   const success = [{ message: 'Operation succeeded without warning or error!' }];
 
@@ -32,7 +32,7 @@ describe('an answer to a write', () => {
     ['all lists', { allLists: true }, 200, { ...none, info: success }],
     ['the other spelling', { successText: 'long' }, 200, { ...none, info: [{ message: expect.stringContaining('succeeded') as string }] }],
     ['warnings alone', { warningsOnly: true }, 200, { ...none, warnings: [{ message: 'The configuration has been implicitly changed' }] }],
-  ])('may be %s', async (_name, variants, status, result) => {
+  ])('is accepted: %s', async (_name, variants, status, result) => {
     const { gateway } = await startSimulatorWithGateway({ variants });
     const { data, envelope } = await gateway.run('config.update', update);
     expect(data).toEqual({ result });
@@ -46,7 +46,7 @@ describe('an answer to a write', () => {
     ['empty lists', { body: lists({ info: [], warnings: [], errors: [] }) }],
     ['no list at all', { body: '{"result":{}}' }],
     ['null lists', { body: '{"result":{"info":null}}' }],
-  ])('may be %s', async (_name, fault) => {
+  ])('is accepted in this form: %s', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, ...fault });
     expect((await gateway.run('config.update', update)).data).toEqual({ result: none });
@@ -62,7 +62,7 @@ describe('an answer to a write', () => {
     ['lists that are none', { body: '{"result":{"errors":"none"}}' }],
     ['messages that are none', { body: '{"result":{"errors":[5]}}' }],
     ['a body cut by its length', { cut: 'half', afterEffect: true }],
-  ])('with %s leaves the outcome unknown', async (_name, fault) => {
+  ])('is an unknown outcome if it has %s', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, ...fault });
     const error = await expectFailure(gateway.run('config.update', update));
@@ -73,7 +73,7 @@ describe('an answer to a write', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('with errors inside a 2xx is an error that tells them all', async () => {
+  it('is an error with all messages if a 2xx contains errors', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, body: lists({ info: ['Saved.'], errors: ['One is wrong.', 'Two is wrong.'] }) });
     const error = await expectFailure(gateway.run('config.update', update));
@@ -84,7 +84,7 @@ describe('an answer to a write', () => {
     expect(error.message).toMatch(/One is wrong\. Two is wrong\./);
   });
 
-  it('that hides its refusal in a 200 is one', async () => {
+  it('is an error if a 200 contains the refusal', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { errorsInSuccess: true } });
     expect(await expectFailure(gateway.run('config.delete', { path: `${role}/Nobody` }))).toMatchObject({
       code: 'APPLIANCE_ERROR',
@@ -93,7 +93,7 @@ describe('an answer to a write', () => {
   });
 });
 
-describe('an error', () => {
+describe('A response with an error', () => {
   it.each<[number, string]>([
     [400, 'INVALID_REQUEST'],
     [403, 'FORBIDDEN'],
@@ -104,7 +104,7 @@ describe('an error', () => {
     [429, 'APPLIANCE_ERROR'],
     [300, 'APPLIANCE_ERROR'],
     [304, 'APPLIANCE_ERROR'],
-  ])('of %i is %s, with any body', async (status, code) => {
+  ])('with status %i is %s, with any body', async (status, code) => {
     const said = lists({ errors: ['It is said.'] });
     for (const body of [said, '', '<html><h1>Error</h1></html>', 'null', said.slice(0, 20)]) {
       for (const operation of ['system.info', 'sessions.kill-all']) {
@@ -120,7 +120,7 @@ describe('an error', () => {
   });
 
   it.each<Partial<Variants>>([{ errorBody: 'envelope' }, { errorBody: 'empty' }, { errorBody: 'html' }])(
-    'keeps its code with %j',
+    'keeps its code with the body %j',
     async (variants) => {
       const { gateway } = await startSimulatorWithGateway({ variants });
       expect((await expectFailure(gateway.run('config.get', { path: `${role}/Nobody` }))).code).toBe('NOT_FOUND');
@@ -129,7 +129,7 @@ describe('an error', () => {
     },
   );
 
-  it.each([301, 302, 307, 308])('of %i is not followed', async (status) => {
+  it.each([301, 302, 307, 308])('with status %i is not followed to another address', async (status) => {
     const elsewhere = await startRawServer(() => httpResponse(200, '{}'));
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
@@ -142,7 +142,7 @@ describe('an error', () => {
     expect(listRequests(simulator)).toHaveLength(3);
   });
 
-  it('of a login is not followed elsewhere either', async () => {
+  it('to a login is not followed to another address either', async () => {
     const elsewhere = await startRawServer(() => httpResponse(200, '{"api_key":"stolen"}'), { forwardsLogins: true });
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, status: 307, headers: { location: `${elsewhere.url}${LOGIN_PATH}` } });
@@ -151,14 +151,14 @@ describe('an error', () => {
   });
 });
 
-describe('messages that the interface names', () => {
+describe('A message that the interface names in an envelope', () => {
   const named = [
     'Invalid import mode',
     'Error - Failed to extract configuration files',
     'This node is not part of an Active-Passive cluster. The operation is invalid.',
   ];
 
-  it.each(named)('%s is REJECTED whatever carries it', async (message) => {
+  it.each(named)('%s is REJECTED with any envelope', async (message) => {
     for (const status of [200, 201, 400, 404, 422, 500]) {
       for (const list of ['info', 'warnings', 'errors']) {
         const { simulator, gateway } = await startSimulatorWithGateway();
@@ -172,12 +172,12 @@ describe('messages that the interface names', () => {
   });
 });
 
-describe('messages that the interface names, without an envelope', () => {
+describe('A message that the interface names without an envelope', () => {
   it.each([
     [200, '<html><body>Error - Failed to extract configuration files</body></html>', 'Error - Failed to extract configuration files'],
     [500, '<h1>Oops</h1>\n<p>Failed to extract configuration files from it</p>', 'Failed to extract configuration files from it'],
     [400, 'Invalid import mode', 'Invalid import mode'],
-  ])('%i %s', async (status, body, words) => {
+  ])('with status %i is read: %s', async (status, body, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, status, body });
     const error = await expectFailure(gateway.run('transfer.import-binary', { data: 'UEsDBA==' }));
@@ -186,7 +186,7 @@ describe('messages that the interface names, without an envelope', () => {
     expect(error.message).not.toContain('<');
   });
 
-  it('but a name that reads like one of them is no refusal', async () => {
+  it('is recognized only as a whole', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('config.create', { path: role, body: { name: 'Invalid import mode' } });
     const { data } = await gateway.run('config.get', { path: `${role}/Invalid import mode` });
@@ -194,7 +194,7 @@ describe('messages that the interface names, without an envelope', () => {
   });
 });
 
-describe('an answer to a read', () => {
+describe('The response to a read', () => {
   it.each<[string, FaultRule]>([
     ['nothing', { body: '' }],
     ['HTML', { body: '<!DOCTYPE html><title>Log in</title>' }],
@@ -203,14 +203,14 @@ describe('an answer to a read', () => {
     ['null', { body: 'null' }],
     ['half of it', { truncate: 'half' }],
     ['a result that is none', { body: '{"result":{"errors":[{"text":"?"}]}}' }],
-  ])('with %s is BAD_RESPONSE, asked for once', async (_name, fault) => {
+  ])('with %s is BAD_RESPONSE, and the read is not repeated', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, ...fault });
     const error = await expectFailure(gateway.run('system.info'));
     expect(error).toMatchObject({ code: 'BAD_RESPONSE', cause: { status: 200, requests: 1 } });
   });
 
-  it('with errors inside a 200 is APPLIANCE_ERROR', async () => {
+  it('is APPLIANCE_ERROR if a 200 contains errors', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, body: lists({ errors: ['Not now.'] }) });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({
@@ -219,7 +219,7 @@ describe('an answer to a read', () => {
     });
   });
 
-  it('is given as it is', async () => {
+  it('is returned unchanged', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('config.get', { path: `${role}/Users` });
     expect(data).toMatchObject({ name: 'Users' });

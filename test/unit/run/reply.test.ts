@@ -26,7 +26,7 @@ const message = (...texts: string[]): { message: string }[] => texts.map((text) 
 const lists = (result: Record<string, unknown>): string => JSON.stringify({ result });
 const errors = lists({ errors: message('It is said.') });
 
-describe('a status that refuses', () => {
+describe('An error status', () => {
   it.each<[number, ErrorCode, string]>([
     [400, 'INVALID_REQUEST', 'The appliance calls the request invalid (400)'],
     [
@@ -49,7 +49,7 @@ describe('a status that refuses', () => {
       'APPLIANCE_ERROR',
       `The appliance redirects elsewhere (${status}), which is not followed because the key goes to its own address only. Check the URL`,
     ]),
-  ])('%i is %s, in words that say what to do', (status, code, words) => {
+  ])('%i is %s, with a message that says what to do', (status, code, words) => {
     const bare = getThrownError(() => assertSuccessStatus(reply(status)));
     expect(bare).toMatchObject({ code, message: `${words}.`, details: { status, result: none, sent: true } });
     const said = getThrownError(() => assertSuccessStatus(reply(status, errors)));
@@ -57,7 +57,7 @@ describe('a status that refuses', () => {
     for (const read of [readDocument, readWriteResult]) expect(getThrownError(() => read(reply(status)))?.code).toBe(code);
   });
 
-  it('tells its errors, or where there are none its warnings and what else it says', () => {
+  it('is reported with the errors of the appliance, or with its warnings and other messages', () => {
     const said = (result: Record<string, unknown>): string | undefined =>
       getThrownError(() => assertSuccessStatus(reply(422, lists(result))))?.message.split(': ')[1];
     const rest = { warnings: message('Look out.'), info: message('By the way.') };
@@ -65,7 +65,7 @@ describe('a status that refuses', () => {
     expect(said({ ...rest, errors: [] })).toBe('Look out. By the way.');
   });
 
-  it.each([200, 201, 204, 299])('is none of %i', (status) => {
+  it.each([200, 201, 204, 299])('does not include %i', (status) => {
     expect(getThrownError(() => assertSuccessStatus(reply(status)))).toBeUndefined();
   });
 
@@ -78,19 +78,19 @@ describe('a status that refuses', () => {
     ['403 alone', 403, '', true],
     ['401', 401, '', false],
     ['404', 404, '<html>', false],
-  ])('%s is what a dead key may be answered by: %s', (_what, status, body, bare) => {
+  ])('%s can mean an expired key: %s', (_what, status, body, bare) => {
     expect(isForbiddenWithoutResult(reply(status, body))).toBe(bare);
   });
 });
 
-describe('an answer of success', () => {
-  it('gives its document, and nothing where it says that there is nothing', () => {
+describe('A success response', () => {
+  it('is its document, or nothing for an empty response', () => {
     expect(readDocument(reply(200, '{"a":1}'))).toEqual({ a: 1 });
     expect(readDocument(reply(200, '{"result":"a field like any other"}'))).toEqual({ result: 'a field like any other' });
     expect(readDocument(reply(204, 'whatever comes with it'))).toEqual({});
   });
 
-  it('to a write gives the lists of its result, whatever of them there is', () => {
+  it('to a write returns the message lists that it has', () => {
     expect(readWriteResult(reply(200, lists({ info: ['text', { message: 'entry', more: 1 }], warnings: null })))).toEqual({
       ...none,
       info: message('text', 'entry'),
@@ -106,7 +106,7 @@ describe('an answer of success', () => {
     ['a message that is none', lists({ errors: [5] }), /^The appliance answered a result with a message that is not text\.$/],
     ['an entry without one', lists({ errors: [{ message: 5 }] }), /with a message that is not text/],
     ['a page', '<html>', /a page of HTML/],
-  ])('to a write with %s is BAD_RESPONSE', (_what, body, words) => {
+  ])('to a write is BAD_RESPONSE with %s', (_what, body, words) => {
     expect(getThrownError(() => readWriteResult(reply(200, body)))).toMatchObject({
       code: 'BAD_RESPONSE',
       message: expect.stringMatching(words) as string,
@@ -114,7 +114,7 @@ describe('an answer of success', () => {
     });
   });
 
-  it('with errors in it is an error that tells them, of a read and of a write', () => {
+  it('with errors in it is an error with these messages, for reads and writes', () => {
     const body = lists({ info: message('Saved.'), errors: message('One.', 'Two.') });
     for (const read of [readDocument, readWriteResult])
       expect(getThrownError(() => read(reply(200, body)))).toMatchObject({
@@ -124,7 +124,7 @@ describe('an answer of success', () => {
       });
   });
 
-  it('that should have been a configuration says what came in its place', () => {
+  it('that is not a configuration is rejected with a description of its content', () => {
     expect(createNotContentError(reply(200, '{"a":1}'))).toMatchObject({
       code: 'BAD_RESPONSE',
       message: 'The appliance sent JSON in place of a configuration.',
@@ -134,7 +134,7 @@ describe('an answer of success', () => {
   });
 });
 
-describe('a message that the interface names', () => {
+describe('A message named by the interface', () => {
   const refused = (attempt: () => unknown): GatewayError | undefined => getThrownError(attempt);
 
   it.each([
@@ -142,7 +142,7 @@ describe('a message that the interface names', () => {
     'failed to EXTRACT configuration files',
     'not part of an Active/Passive cluster',
     'not part of an active-passive cluster',
-  ])('%s is a refusal in any list, whatever the status', (text) => {
+  ])('%s is a refusal in any list with any status', (text) => {
     for (const list of ['info', 'warnings', 'errors']) {
       const body = lists({ [list]: message('Something else.', `Error: ${text}!`) });
       expect(refused(() => readWriteResult(reply(200, body)))).toMatchObject({
@@ -175,7 +175,7 @@ describe('a message that the interface names', () => {
     });
   });
 
-  it('is none where a document has it as a value, nor far behind in a page', () => {
+  it('is not found in values of a document or far inside a page', () => {
     const body = '\n {"name":"Invalid import mode"}';
     expect(readDocument(reply(200, body))).toEqual({ name: 'Invalid import mode' });
     expect(refused(() => assertSuccessStatus(reply(404, body)))?.code).toBe('NOT_FOUND');
@@ -183,7 +183,7 @@ describe('a message that the interface names', () => {
   });
 });
 
-describe('an answer that may be anything', () => {
+describe('readAny', () => {
   const streamed = (body: string | Buffer, contentType: string, answer = new AnyResponse()): [AnyResponse, Reply] => {
     answer.write(Buffer.from(body));
     return [answer, { ...reply(200, '', contentType), streamed: true }];
@@ -213,7 +213,7 @@ describe('an answer that may be anything', () => {
     ['', '', {}],
     ['application/xml', '<a/>', '<a/>'],
     ['text/image/', 'x', 'x'],
-  ])('of %s, %j, is text or JSON', (contentType, body, value) => {
+  ])('of %s, %j, returns text or JSON', (contentType, body, value) => {
     expect(read(body, contentType)).toEqual(value);
   });
 
@@ -226,18 +226,18 @@ describe('an answer that may be anything', () => {
     expect(read('', contentType)).toEqual(Buffer.alloc(0));
   });
 
-  it('is bytes where it is no text', () => {
+  it('returns bytes if the response is not text', () => {
     expect(read(Buffer.from([0xff, 0x7b]), 'text/plain')).toEqual(Buffer.from([0xff, 0x7b]));
   });
 
-  it('of half of JSON that is called so is BAD_RESPONSE', () => {
+  it('rejects cut JSON with the content type JSON as BAD_RESPONSE', () => {
     expect(getThrownError(() => read('{"a":', 'application/json'))).toMatchObject({
       code: 'BAD_RESPONSE',
       message: 'The appliance sent JSON that is invalid or truncated (status 200).',
     });
   });
 
-  it('is refused by its status and by its result', () => {
+  it('rejects by status and by the result in the body', () => {
     const [answer, whole] = streamed(errors, 'application/json');
     expect(getThrownError(() => answer.readBody({ ...whole, status: 404 }))?.code).toBe('NOT_FOUND');
     expect(getThrownError(() => answer.readWriteResult({ ...whole, status: 404 }))?.code).toBe('NOT_FOUND');
@@ -261,13 +261,13 @@ describe('an answer that may be anything', () => {
     ['text', 'Device added', none, 'Device added'],
     ['a text with a tag in it', 'see <html>', none, 'see <html>'],
     ['an element that only begins so', '<htmlx>', none, '<htmlx>'],
-  ])('to a write of %s gives the lists of its result, and keeps what is beside it', (_what, body, result, document) => {
+  ])('after a write of %s returns its message lists and the other properties', (_what, body, result, document) => {
     const [answer, whole] = streamed(body, 'text/plain');
     expect(answer.readWriteResult(whole)).toEqual(result);
     expect(answer.document).toEqual(document);
   });
 
-  it('to a write may be no page, and no message that the interface names', () => {
+  it('after a write rejects pages and messages of refusal', () => {
     for (const page of ['<html>', ' \n<!DOCTYPE HTML>\n', '<HTML lang="en">']) {
       const [answer, whole] = streamed(page, 'text/plain');
       expect(getThrownError(() => answer.readWriteResult(whole))).toMatchObject({
@@ -279,7 +279,7 @@ describe('an answer that may be anything', () => {
     expect(getThrownError(() => answer.readWriteResult(whole))?.code).toBe('REJECTED');
   });
 
-  it('keeps up to 16 MiB, of chunks that are only good during the call', () => {
+  it('returns up to 16 MiB from chunks that are valid only during the call', () => {
     const failures: GatewayError[] = [];
     const answer = new AnyResponse();
     expect(answer.isBuffering).toBe(true);

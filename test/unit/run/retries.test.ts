@@ -8,12 +8,12 @@ import {
   listWriteLines,
 } from '../../helpers/simulated-appliance';
 
-describe('repeats', () => {
+describe('A run', () => {
   it.each([
     ['5xx', { status: 503 }, 'APPLIANCE_ERROR'],
     ['cut connection', { cut: 'before-headers' as const }, 'CONNECTION'],
     ['cut answer', { cut: 'half' as const }, 'BAD_RESPONSE'],
-  ])('a read at most twice after a %s, with a growing pause', async (_name, fault, code) => {
+  ])('repeats a read at most twice after a %s, with growing pauses', async (_name, fault, code) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isInformationRequest, times: 99, ...fault });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({ code, cause: { requests: 3, retries: 2, logins: 1 } });
@@ -32,14 +32,14 @@ describe('repeats', () => {
     ['422', { status: 422 }, 'REJECTED'],
     ['no answer in time', { hang: true }, 'TIMEOUT'],
     ['nonsense', { body: 'nonsense' }, 'BAD_RESPONSE'],
-  ])('no read after %s', async (_name, fault, code) => {
+  ])('does not repeat a read after %s', async (_name, fault, code) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, 'hang' in fault ? { timeout: 2 } : {});
     simulator.fault({ match: isInformationRequest, times: 99, ...fault });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe(code);
     expect(listRequests(simulator)).toHaveLength(1);
   });
 
-  it.each([500, 502, 503, 504])('no write after %i, which is an answer', async (status) => {
+  it.each([500, 502, 503, 504])('does not repeat a write after the response %i', async (status) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWriteRequest, times: 99, status });
     expect(await expectFailure(gateway.run('sessions.kill-all'))).toMatchObject({
@@ -49,7 +49,7 @@ describe('repeats', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('ends with the cancellation during the pause', async () => {
+  it('ends when it is canceled during a pause', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isInformationRequest, times: 99, status: 500 });
     const abort = new AbortController();

@@ -16,8 +16,8 @@ import { getThrownCode, getThrownError } from '../../helpers/thrown-error';
 
 const error = (code: ErrorCode, details: GatewayErrorDetails = {}): GatewayError => new GatewayError(code, 'On purpose.', details);
 
-describe('an error', () => {
-  it('is its code and a sentence, and keeps what the cause does not repeat to itself', () => {
+describe('GatewayError', () => {
+  it('has a code, a message and only the details that its cause does not repeat', () => {
     const thrown = badInput('No name was given. Give one.', { sent: false });
     expect([thrown.name, thrown.code, String(thrown), String(thrown.safeMessage)]).toEqual([
       'GatewayError',
@@ -30,7 +30,7 @@ describe('an error', () => {
     expect([error('NOT_FOUND').requestCode, error('NOT_FOUND', { login: true }).requestCode]).toEqual(['NOT_FOUND', undefined]);
   });
 
-  it('is made of anything that is thrown', () => {
+  it('is made from anything that is thrown', () => {
     const ours = error('TIMEOUT');
     expect(asGatewayError(ours)).toBe(ours);
     const untold = {
@@ -52,8 +52,8 @@ describe('an error', () => {
   });
 });
 
-describe('an envelope', () => {
-  it('has the time at which it was made, written once for a millisecond, and lists of its own', () => {
+describe('A new envelope', () => {
+  it('has the current time, formatted once per millisecond, and its own message lists', () => {
     const at = Date.parse('2026-11-22T08:00:00.123Z');
     vi.useFakeTimers({ toFake: ['Date'], now: at });
     onTestFinished(() => void vi.useRealTimers());
@@ -69,7 +69,7 @@ describe('an envelope', () => {
   });
 });
 
-describe('what may be done after an error', () => {
+describe('The retry policy', () => {
   it.each<[ErrorCode, GatewayErrorDetails, boolean]>([
     ['CONNECTION', {}, true],
     ['CONNECTION', { system: 'ECONNREFUSED' }, true],
@@ -86,7 +86,7 @@ describe('what may be done after an error', () => {
     ['APPLIANCE_ERROR', {}, false],
     ['NOT_FOUND', { status: 500 }, false],
     ['TIMEOUT', {}, false],
-  ])('%s %j is answered by repeating a read: %s', (code, details, repeated) => {
+  ])('for %s %j allows a second read: %s', (code, details, repeated) => {
     expect(isRetryable(error(code, details))).toBe(repeated);
   });
 
@@ -99,7 +99,7 @@ describe('what may be done after an error', () => {
     ['LIMIT', true],
     ['REJECTED', false],
     ['APPLIANCE_ERROR', false],
-  ])('%s leaves unknown what became of a write: %s, and never if nothing of it was sent', (code, unknown) => {
+  ])('%s leaves the outcome of a write unknown: %s, unless nothing of it was sent', (code, unknown) => {
     expect([isOutcomeUnknown(error(code)), isOutcomeUnknown(error(code, { sent: true }))]).toEqual([unknown, unknown]);
     expect(isOutcomeUnknown(error(code, { sent: false }))).toBe(false);
   });
@@ -119,12 +119,12 @@ describe('what may be done after an error', () => {
     ['APPLIANCE_ERROR', { status: 499 }, true],
     ['APPLIANCE_ERROR', { status: 199 }, true],
     ['APPLIANCE_ERROR', {}, true],
-  ])('%s %j tells that nothing was changed: %s', (code, details, unchanged) => {
+  ])('%s %j proves that nothing was changed: %s', (code, details, unchanged) => {
     expect(isNoOp(error(code, details))).toBe(unchanged);
   });
 });
 
-describe('work on several items', () => {
+describe('Bulk work', () => {
   const done: BulkItemOutcome = { status: 200, changed: true };
 
   const work = (outcomes: readonly (BulkItemOutcome | GatewayError)[], more: { concurrency?: number; isPlanned?: boolean } = {}) => {
@@ -158,7 +158,7 @@ describe('work on several items', () => {
     ['CONNECTION', { sent: true }, false],
     ['TIMEOUT', { sent: false }, false],
     ['NOT_FOUND', {}, false],
-  ])('ends after %s %j, since the next would fail just so: %s', async (code, details, ends) => {
+  ])('stops after %s %j, because the next item would fail in the same way: %s', async (code, details, ends) => {
     const { begun, told, many } = await work([done, error(code, details), done, error('NOT_FOUND')]);
     expect(begun).toEqual(ends ? [0, 1] : [0, 1, 2, 3]);
     expect(told).toEqual([1, 2, 3, 4]);
@@ -178,11 +178,11 @@ describe('work on several items', () => {
     ['one was, and another may have been', [done, error('OUTCOME_UNKNOWN')], true],
     ['one was written and is not what it should be', [error('CONFLICT', { extra: { changed: true } })], true],
     ['one failed that tells otherwise', [error('CONFLICT', { extra: { changed: false } })], false],
-  ])('tells what was changed where %s', async (_where, outcomes, changed) => {
+  ])('reports whether something was changed if %s', async (_where, outcomes, changed) => {
     expect((await work(outcomes)).changed).toBe(changed);
   });
 
-  it('fails only where all of them did: with the first, its details, and how many others', async () => {
+  it('fails only if all items failed, with the first error and the number of the others', async () => {
     expect((await work([error('NOT_FOUND'), done])).failure).toBeUndefined();
     expect((await work([])).failure).toBeUndefined();
     const alone = (await work([error('REJECTED', { status: 422 })])).failure;
@@ -191,7 +191,7 @@ describe('work on several items', () => {
     expect(three).toMatchObject({ code: 'REJECTED', message: 'On purpose. (and 2 more failed)', details: { status: 422 } });
   });
 
-  it('gives results in the order of the items: done with a status, planned, or failed with a message', async () => {
+  it('returns results in the order of the items: done, planned or failed', async () => {
     const items = [done, { status: null, changed: null }, error('NOT_FOUND')];
     expect((await work(items, { concurrency: 3 })).many.results).toEqual([
       { item: 'done', ok: true, status: 200 },
@@ -203,7 +203,7 @@ describe('work on several items', () => {
     expect(planned.failure).toBeUndefined();
   });
 
-  it('begins as many at once as may be, and no more', async () => {
+  it('starts at most the allowed number of items at the same time', async () => {
     let under = 0;
     const most: number[] = [];
     const each = async (): Promise<BulkItemOutcome> => {
@@ -218,8 +218,8 @@ describe('work on several items', () => {
   });
 });
 
-describe('a ceiling on runs', () => {
-  it('counts those that the connections are busy with and those that wait, and not those that wait for a person', async () => {
+describe('InFlightLimit', () => {
+  it('counts running and waiting runs, but not those that wait for an approval', async () => {
     const crowd = new InFlightLimit(2, 1);
     for (let run = 0; run < 3; run++) crowd.acquire();
     expect(getThrownError(() => crowd.acquire())).toMatchObject({
@@ -241,7 +241,7 @@ describe('a ceiling on runs', () => {
   });
 });
 
-describe('what a run has read', () => {
+describe('ReadCache', () => {
   const by = {};
   const answer = (name: string): Promise<JsonObject> => Promise.resolve({ name });
   const kept = (...paths: string[]): ReadCache => {
@@ -251,7 +251,7 @@ describe('what a run has read', () => {
   };
   const known = (recent: ReadCache, ...paths: string[]): string[] => paths.filter((path) => recent.get(by, path) !== undefined);
 
-  it('is known to it, and to nobody else, whether its path ends in a slash or not', async () => {
+  it('returns a read of the same run, with or without a slash at the end of the path', async () => {
     const recent = kept('/a', '/b/');
     expect(await recent.get(by, '/a')).toEqual({ name: '/a' });
     expect(known(recent, '/a', '/a/', '/b', '/b/', '/', '')).toEqual(['/a', '/a/', '/b', '/b/']);
@@ -260,7 +260,7 @@ describe('what a run has read', () => {
     expect(recent.get(by, '/a')).toBeUndefined();
   });
 
-  it('is forgotten by a write at its place, above and below it, and by no other', () => {
+  it('drops reads at, above and below the path of a write', () => {
     const paths = ['/a', '/a/b', '/a/b/c', '/a/bc', '/a/d', '/ab'];
     const after = (path: string): string[] => {
       const recent = kept(...paths);
@@ -274,7 +274,7 @@ describe('what a run has read', () => {
     expect(after('/b/b')).toEqual(paths);
   });
 
-  it('is gone with its run', () => {
+  it('is empty after its run', () => {
     const recent = kept('/a', '/b');
     const other = {};
     recent.set(other, '/c', answer('c'));
@@ -282,7 +282,7 @@ describe('what a run has read', () => {
     expect([known(recent, '/a', '/b'), recent.get(other, '/c')]).toEqual([[], expect.any(Promise)]);
   });
 
-  it('is bounded: of more, what was read longest ago is read again', () => {
+  it('drops the oldest read when it is full', () => {
     const paths = Array.from({ length: 128 }, (_, index) => `/${index}`);
     const recent = kept(...paths);
     expect(known(recent, ...paths)).toHaveLength(128);
@@ -291,7 +291,7 @@ describe('what a run has read', () => {
     expect(known(recent, ...paths, '/new')).toEqual(['/0', ...paths.slice(2), '/new']);
   });
 
-  it('may be that nothing stands there; any other failure is no answer, and takes no later one along', async () => {
+  it('caches a missing resource, but no other failure, which does not affect later reads', async () => {
     const recent = kept();
     const fails = (code: ErrorCode): Promise<JsonObject> => Promise.reject(error(code));
     recent.set(by, '/gone', fails('NOT_FOUND'));
@@ -306,13 +306,13 @@ describe('what a run has read', () => {
   });
 });
 
-describe('the record of a run', () => {
+describe('The record of a run', () => {
   const LOOK = { method: 'GET', path: '/look' } as const;
   const READ = { method: 'GET', path: '/read' } as const;
   const WRITE = { method: 'PUT', path: '/write' } as const;
   const nothing = { info: [], warnings: [], errors: [] };
 
-  it('is of the first request of the weightiest kind, with the status of the last answer to one of that kind', () => {
+  it('has the first request of the most important kind and the last status of that kind', () => {
     const record = new RunRecord();
     expect(record).toMatchObject({ request: undefined, status: null, changed: null, hasWrite: false, result: nothing, emittedItems: 0 });
     const seen = (): unknown[] => [record.request?.path, record.status, record.hasWrite];
@@ -336,7 +336,7 @@ describe('the record of a run', () => {
     expect(record).toMatchObject({ changed: true, result: { info: [{ message: 'done' }] } });
   });
 
-  it('of one item tells that of the whole what was sent, and not what was changed', () => {
+  it('of an item adds what was sent to the whole run, but not what was changed', () => {
     const whole = new RunRecord();
     const item = new RunRecord(whole);
     item.recordRequest('write', WRITE);
@@ -344,7 +344,7 @@ describe('the record of a run', () => {
     expect(whole).toMatchObject({ request: WRITE, status: 204, hasWrite: true, changed: null });
   });
 
-  it('never takes back that something was changed', () => {
+  it('never forgets that something was changed', () => {
     const many = { total: 0, ok: 0, failed: 0, results: [] };
     const record = new RunRecord();
     record.markUnchanged();
@@ -376,8 +376,8 @@ describe('the record of a run', () => {
   });
 });
 
-describe('a plan', () => {
-  it('shows what would be sent, secrets masked, and what stands for a body that streams', () => {
+describe('A plan', () => {
+  it('shows the requests with masked secrets, and a substitute for a streaming body', () => {
     const plan = new DryRunPlan(new Redactor().add('correct horse'));
     plan.add({ method: 'DELETE', path: '/a' });
     plan.add({ method: 'POST', path: '/a', query: { password: 'pass phrase', name: 'b' }, body: { b: 'correct horse' } });
@@ -389,7 +389,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('of what cannot be sent is none', () => {
+  it('is empty for a request that cannot be built', () => {
     const plan = new DryRunPlan(new Redactor());
     expect(getThrownCode(() => plan.add({ method: 'PUT', path: '/a', body: { a: NaN } }))).toBe('BAD_INPUT');
     expect(plan.requests).toEqual([]);

@@ -29,7 +29,7 @@ const ROLE = 'users/user-roles/user-role/Users';
 const PATH = `/api/v1/configuration/${ROLE}`;
 const DONE = JSON.stringify({ result: { info: [{ message: 'done' }] } });
 
-describe('the request of an operation', () => {
+describe('envelope.request', () => {
   it('is the first write if there is one, whatever was read before and after', async () => {
     const server = await startRawServer(({ method }) => httpResponse(method === 'GET' ? 200 : 201, method === 'GET' ? '{"a":1}' : DONE));
     const call = createRunContext(server);
@@ -41,7 +41,7 @@ describe('the request of an operation', () => {
     expect(call.record).toMatchObject({ request: { method: 'PUT', path: PATH }, status: 201, changed: true });
   });
 
-  it('is the first read else, and what had to be known first only where nothing else came', async () => {
+  it('is the first read without a write, and a preparing read only if there is no other request', async () => {
     const server = await startRawServer(() => httpResponse(200, '{"a":1}'));
     const call = createRunContext(server);
     await call.read({ method: 'GET', path: SYSTEM_INFORMATION_PATH }, { isLookup: true });
@@ -52,7 +52,7 @@ describe('the request of an operation', () => {
     expect(call.record.request?.path).toBe(PATH);
   });
 
-  it('is the export of a backup, not the look at the serial number', async () => {
+  it('is the export of a backup, not the preceding read of the serial number', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = mkdtempSync(join(tmpdir(), 'run-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -60,7 +60,7 @@ describe('the request of an operation', () => {
     expect(envelope.request).toEqual({ method: 'POST', path: '/api/v1/system/maintenance/export-xml' });
   });
 
-  it('has its own status: a write that was cut off does not have that of the read before', async () => {
+  it('keeps its own status: an interrupted write does not get that of an earlier read', async () => {
     const server = await startRawServer(({ method }, socket) =>
       method === 'GET' ? httpResponse(200, '{"username":"j"}') : void socket.destroy(),
     );
@@ -69,7 +69,7 @@ describe('the request of an operation', () => {
   });
 });
 
-describe('whether something changed', () => {
+describe('envelope.changed', () => {
   const update = { path: ROLE, body: { description: 'x' } };
 
   it.each<[string, string, boolean | null]>([
@@ -77,27 +77,27 @@ describe('whether something changed', () => {
     ['a redirect', httpResponse(302), false],
     ['a server that fails in the middle', httpResponse(500), null],
     ['errors in an answer of 2xx, of which a part may have been done', httpResponse(200, '{"result":{"errors":[{"message":"no"}]}}'), null],
-  ])('after %s', async (_name, answer, changed) => {
+  ])('is correct after %s', async (_name, answer, changed) => {
     const error = await expectFailure(gatewayFor(await startRawServer(() => answer)).run('config.update', update));
     expect(error.cause).toMatchObject({ ok: false, changed });
     // A flow can tell an unknown outcome from a plan and a read.
     expect(error.cause?.['unknown']).toBe(changed === null ? true : undefined);
   });
 
-  it('is known to be nothing when a read before the write failed', async () => {
+  it('is false if a read before the write failed', async () => {
     const server = await startRawServer(() => httpResponse(500));
     const error = await expectFailure(gatewayFor(server).run('users.update', { server: 'S', username: 'j', fullname: 'J' }));
     expect(error.cause).toMatchObject({ status: 500, changed: false, request: { method: 'GET' } });
     expect(error.cause).not.toHaveProperty('unknown');
   });
 
-  it('is unknown when one of many may have been done, although the first was refused', async () => {
+  it('is null if one of many writes may have happened, even if the first was rejected', async () => {
     const server = await startRawServer(({ path }, socket) => (path.endsWith('/a') ? httpResponse(404) : void socket.destroy()));
     const error = await expectFailure(gatewayFor(server, { connections: 1 }).run('sessions.kill', { 'session-id': ['a', 'b'] }));
     expect(error).toMatchObject({ code: 'NOT_FOUND', cause: { changed: null, unknown: true } });
   });
 
-  it('is told of a key that is dropped', async () => {
+  it('is set for a key that is discarded', async () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('login.forget')).envelope.changed).toBe(false);
     await gateway.run('system.info');
@@ -105,8 +105,8 @@ describe('whether something changed', () => {
   });
 });
 
-describe('many', () => {
-  it('is known from the operation, not from what a resource holds', async () => {
+describe('RunOutcome.many', () => {
+  it('depends on the operation, not on the content of a resource', async () => {
     const server = await startRawServer(() => httpResponse(200, JSON.stringify({ total: 5, ok: 1, failed: 4, results: [] })));
     const { envelope, many, data } = await gatewayFor(server).run('config.get', { path: ROLE });
     expect(envelope.ok).toBe(true);
@@ -114,7 +114,7 @@ describe('many', () => {
     expect(data).toMatchObject({ failed: 4 });
   });
 
-  it('comes with the outcome, and says whether all is well', async () => {
+  it('contains the counts and decides whether the envelope is ok', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const [id] = readSessionIds((await gateway.run('sessions.list')).data);
     const { envelope, many, data } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidnone'] });
@@ -123,7 +123,7 @@ describe('many', () => {
     expect(envelope.ok).toBe(false);
   });
 
-  it('may be several exchanges for each item, on a record of its own', async () => {
+  it('can have several exchanges per item, each item with its own record', async () => {
     const server = await startRawServer(({ method, path }) => {
       if (method === 'GET') return httpResponse(path.endsWith('/gone') ? 404 : 200, '{"a":1}');
       return httpResponse(201, DONE);
@@ -161,8 +161,8 @@ function frozen<T>(value: T): T {
 /** What they write was kept by an earlier run: a backup, a journal, a snapshot, who is contained. They have test files of their own. */
 const NEED_A_PAST = new Set(['backup.restore', 'journal.undo', 'snapshot.revert', 'contain.release']);
 
-describe('every write', () => {
-  it('is told before it leaves, to whoever asks, and does not leave where that fails', async () => {
+describe('Every write', () => {
+  it('calls beforeWrite first, and is not sent if beforeWrite fails', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const seen: number[] = [];
     const body = { description: 'told before' };
@@ -208,32 +208,35 @@ describe('every write', () => {
       return httpResponse(200, '{"username":"j.doe"}');
     });
 
-  it.each(writing.filter(([name]) => !NEED_A_PAST.has(name)))('of %s goes through one place, sent or planned', async (name, operation) => {
-    for (const dryRun of [false, true]) {
-      const server = await friendly(name === 'groups.remove' ? 'VPN Users' : 'Other');
-      const seen: PendingWrite[] = [];
-      const interceptWrite: RunContextOptions['interceptWrite'] = (write, proceed) => {
-        seen.push(write);
-        return proceed();
-      };
-      const call = createRunContext(server, { dryRun, interceptWrite }, { vendor: 'acme' });
-      const input = frozen(parseInput(operation, structuredClone(operation.example.input)));
-      const run = operation.run ? operation.run(input, call) : call.write(operation.request?.(input, '') ?? { method: 'GET', path: '' });
-      // What the list is afterwards is not what this appliance plays.
-      await run.catch(() => undefined);
-      const lines = seen.map(({ request: { method, path } }) => `${method} ${path}`);
-      const sent = server.requests
-        .filter(({ method, path }) => method !== 'GET' && path !== LOGIN_PATH)
-        .map(({ method, path }) => `${method} ${path.split('?')[0]}`);
-      expect(lines).not.toEqual([]);
-      // Nothing of the input was changed on the way, or it would have thrown.
-      expect(input).toEqual(parseInput(operation, operation.example.input));
-      expect(dryRun ? call.plan?.requests.map(({ method, path }) => `${method} ${path}`) : sent).toEqual(lines);
-      if (dryRun) expect(sent).toEqual([]);
-    }
-  });
+  it.each(writing.filter(([name]) => !NEED_A_PAST.has(name)))(
+    'of %s passes through the same interceptors, sent or planned',
+    async (name, operation) => {
+      for (const dryRun of [false, true]) {
+        const server = await friendly(name === 'groups.remove' ? 'VPN Users' : 'Other');
+        const seen: PendingWrite[] = [];
+        const interceptWrite: RunContextOptions['interceptWrite'] = (write, proceed) => {
+          seen.push(write);
+          return proceed();
+        };
+        const call = createRunContext(server, { dryRun, interceptWrite }, { vendor: 'acme' });
+        const input = frozen(parseInput(operation, structuredClone(operation.example.input)));
+        const run = operation.run ? operation.run(input, call) : call.write(operation.request?.(input, '') ?? { method: 'GET', path: '' });
+        // What the list is afterwards is not what this appliance plays.
+        await run.catch(() => undefined);
+        const lines = seen.map(({ request: { method, path } }) => `${method} ${path}`);
+        const sent = server.requests
+          .filter(({ method, path }) => method !== 'GET' && path !== LOGIN_PATH)
+          .map(({ method, path }) => `${method} ${path.split('?')[0]}`);
+        expect(lines).not.toEqual([]);
+        // Nothing of the input was changed on the way, or it would have thrown.
+        expect(input).toEqual(parseInput(operation, operation.example.input));
+        expect(dryRun ? call.plan?.requests.map(({ method, path }) => `${method} ${path}`) : sent).toEqual(lines);
+        if (dryRun) expect(sent).toEqual([]);
+      }
+    },
+  );
 
-  it('that is held there is not sent', async () => {
+  it('that an interceptor holds back is not sent', async () => {
     const server = await friendly();
     const call = createRunContext(server, {
       interceptWrite: () => Promise.resolve({ status: 200, result: { info: [], warnings: [], errors: [] } }),
@@ -242,7 +245,7 @@ describe('every write', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('that is planned has no answer: no status, and lists with nothing in them', async () => {
+  it('that is planned has no status and empty message lists', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const result = { info: [], warnings: [], errors: [] };
     const { data, envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } }, { dryRun: true });
@@ -250,7 +253,7 @@ describe('every write', () => {
     expect(envelope).toMatchObject({ ok: true, status: null, changed: null, dryRun: true, result });
   });
 
-  it('makes its run look again at what it has read there, also while the write was under way', async () => {
+  it('makes its run read the changed paths again, even if they were read during the write', async () => {
     let answer: (() => void) | undefined;
     const server = await startRawServer(({ method }, socket) => {
       if (method === 'GET') return httpResponse(200, '{"a":1}');
@@ -276,7 +279,7 @@ describe('every write', () => {
     expect(call.cachedRead(PATH)).toBeUndefined();
   });
 
-  it('alone is one request', async () => {
+  it('alone causes exactly one request', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.requests.length = 0;
@@ -286,7 +289,7 @@ describe('every write', () => {
   });
 });
 
-describe('what a script gives', () => {
+describe('Input from a script', () => {
   it.each<[string, unknown]>([
     ['a Map', new Map([['description', 'x']])],
     ['a Set', new Set(['x'])],
@@ -296,13 +299,13 @@ describe('what a script gives', () => {
     ['a number that is none inside', { description: NaN }],
     ['an infinite number inside', { deep: [Infinity] }],
     ['a function inside', { description: () => 'x' }],
-  ])('may not be %s as a body, which would be sent as something else', async (_name, body) => {
+  ])('cannot be %s as a body, because JSON would change it', async (_name, body) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect(await expectFailure(gateway.run('config.update', { path: ROLE, body }))).toMatchObject({ code: 'BAD_INPUT' });
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('may be a truth value in any spelling', async () => {
+  it('can spell a boolean in any way', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const inputs = {
       server: 'System Local',
@@ -319,7 +322,7 @@ describe('what a script gives', () => {
     ['no settings', undefined],
     ['a number for a text', { url: 'https://a.example', realm: 'R', username: 5, password: 'p' }],
     ['an address that is none', { url: 5 }],
-  ])('of %s, fails with a GatewayError', (_name, settings) => {
+  ])('fails with a GatewayError: %s', (_name, settings) => {
     expect(getThrownCode(() => new Gateway(settings as Settings))).toBe('BAD_CONFIG');
   });
 
@@ -339,7 +342,7 @@ describe('what a script gives', () => {
       ),
       undefined,
     ],
-  ])('of %s, fails with a GatewayError or not at all', async (_name, input, options) => {
+  ])('fails with a GatewayError or not at all: %s', async (_name, input, options) => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info', input as Record<string, unknown>, options as RunOptions).catch((error: unknown) => {
       expect(error).toBeInstanceOf(GatewayError);
@@ -347,16 +350,16 @@ describe('what a script gives', () => {
   });
 });
 
-describe('the name of an operation', () => {
-  it.each([[undefined], [null], [5], [Symbol('x')], [{ toString: 'no' }]])('that is %s is BAD_INPUT', async (name) => {
+describe('An operation name', () => {
+  it.each([[undefined], [null], [5], [Symbol('x')], [{ toString: 'no' }]])('that is %s is rejected with BAD_INPUT', async (name) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect(await expectFailure(gateway.run(name as unknown as string))).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false } });
     expect(simulator.requests).toEqual([]);
   });
 });
 
-describe('whoever watches', () => {
-  it('is told after each of several items how many are done, and of one, or of a plan, nothing', async () => {
+describe('Callbacks of a run', () => {
+  it('report progress after each of several items, but not for one item or a plan', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const ids = readSessionIds((await gateway.run('sessions.list')).data).slice(0, 4);
     const told: unknown[] = [];
@@ -369,7 +372,7 @@ describe('whoever watches', () => {
     expect(told).toEqual([1, 2, 3].map((done) => ({ state: 'items', done, total: 3 })));
   });
 
-  it('changes no outcome by failing', async () => {
+  it('cannot change the outcome by throwing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const ids = readSessionIds((await gateway.run('sessions.list')).data);
     const onProgress = (): void => {
@@ -380,7 +383,7 @@ describe('whoever watches', () => {
     expect(listWriteLines(simulator)).toHaveLength(ids.length);
   });
 
-  it('gets a GatewayError, whatever was thrown at a part', async () => {
+  it('fail the run with a GatewayError if onPart throws', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const onPart = (): void => {
       throw Object.create(null);
@@ -389,15 +392,15 @@ describe('whoever watches', () => {
   });
 });
 
-describe('a GET that is answered 204', () => {
-  it('is an empty object', async () => {
+describe('A GET that gets 204', () => {
+  it('returns an empty object', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(204)));
     expect((await gateway.run('config.get', { path: ROLE })).data).toEqual({});
   });
 });
 
-describe('parts of a stream', () => {
-  it('say how much is in them, and the whole how much it was', async () => {
+describe('Streamed parts', () => {
+  it('have their own counts in the envelope, and the last envelope has the total', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 250 });
     const parts: Envelope[] = [];
     const onPart = (_data: unknown, _part: object, envelope: Envelope): void => void parts.push(envelope);
@@ -406,7 +409,7 @@ describe('parts of a stream', () => {
     expect(envelope.summary).toBe(`250 sessions on ${envelope.appliance}.`);
   });
 
-  it('share nothing', async () => {
+  it('share no objects', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const envelopes: Envelope[] = [];
     await gateway.run(
@@ -424,8 +427,8 @@ describe('parts of a stream', () => {
   });
 });
 
-describe('a sentence of ours', () => {
-  it('loses none of its words to a password that is one of them', async () => {
+describe('An error message', () => {
+  it('keeps its own words even if a password is one of them', async () => {
     const words = ['no', 'not', 'the', 'appliance', 'code', 'ok', 'item', 'system', 'info', 'NOT_FOUND', 'GET'];
     for (const password of words) {
       const server = await startRawServer(() =>

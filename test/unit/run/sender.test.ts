@@ -26,15 +26,15 @@ async function sending(...answers: (string | undefined)[]) {
   return { server, call, counted: () => [call.sender.requests, call.sender.retries, call.sender.logins] };
 }
 
-describe('a read', () => {
-  it('is sent again after a fault, which is counted for the run and for the appliance', async () => {
+describe('Sending a read', () => {
+  it('repeats it after a failure, and counts that for the run and for the appliance', async () => {
     const { call, counted } = await sending(httpResponse(503));
     expect(await call.read(GET)).toEqual({ result: { info: [{ message: 'done' }] } });
     expect(counted()).toEqual([2, 1, 1]);
     expect([call.counters.retries, call.counters.logins]).toEqual([1, 1]);
   });
 
-  it('is sent again twice at most, and not at all for a login that failed', async () => {
+  it('repeats it at most twice, and not after a failed login', async () => {
     const { call, counted } = await sending(httpResponse(503), httpResponse(503));
     expect(await call.read(GET)).toHaveProperty('result');
     expect(counted()).toEqual([3, 2, 1]);
@@ -44,13 +44,13 @@ describe('a read', () => {
     expect([other.sender.requests, other.sender.retries, shut.requests.length]).toEqual([0, 0, 1]);
   });
 
-  it('is not sent again after an answer that would be the same', async () => {
+  it('does not repeat it after a response that would be the same again', async () => {
     const { call, counted } = await sending(httpResponse(404));
     expect((await expectFailure(call.read(GET))).code).toBe('NOT_FOUND');
     expect(counted()).toEqual([1, 0, 1]);
   });
 
-  it('ends at once with whoever is cancelled while it pauses, and says that it was', async () => {
+  it('ends at once when it is canceled during a pause, and says so', async () => {
     const stop = new LightAbortController();
     const { call, counted } = await sending(httpResponse(503));
     const read = expectFailure(
@@ -68,8 +68,8 @@ describe('a read', () => {
   });
 });
 
-describe('a write', () => {
-  it('that was cut off is unknown, in words that say what to do, with the reason beside them', async () => {
+describe('Sending a write', () => {
+  it('reports OUTCOME_UNKNOWN with the reason and advice if the connection is cut', async () => {
     const { call, counted } = await sending(undefined);
     const error = await expectFailure(call.write(PUT));
     expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { reason: 'CONNECTION', sent: true } });
@@ -83,7 +83,7 @@ describe('a write', () => {
   it.each([
     ['its replay was cut off', 1, 'OUTCOME_UNKNOWN'],
     ['the login before its replay was', 0, 'CONNECTION'],
-  ])('whose key had died is unknown where %s', async (_where, most, code) => {
+  ])('reports OUTCOME_UNKNOWN for an expired key if %s', async (_where, most, code) => {
     let logins = 0;
     let writes = 0;
     const server = await startRawServer(
@@ -98,7 +98,7 @@ describe('a write', () => {
     expect([logins, writes]).toEqual([2, 1 + most]);
   });
 
-  it('that was answered by nonsense is unknown too, with its status', async () => {
+  it('reports OUTCOME_UNKNOWN with the status for an unreadable response', async () => {
     const { call } = await sending(httpResponse(200, '<html>'));
     expect(await expectFailure(call.write(PUT))).toMatchObject({
       code: 'OUTCOME_UNKNOWN',
@@ -106,20 +106,20 @@ describe('a write', () => {
     });
   });
 
-  it('that could not log in is as good as unsent', async () => {
+  it('reports a failed login as not sent', async () => {
     const server = await startRawServer(() => undefined, { forwardsLogins: true });
     const call = createRunContext(server, {}, { timeout: 0.2 });
     expect((await expectFailure(call.write(PUT))).code).toBe('TIMEOUT');
     expect([call.sender.requests, call.sender.logins]).toEqual([0, 1]);
   });
 
-  it('is not sent where its body is none', async () => {
+  it('sends nothing if the body cannot be JSON', async () => {
     const { server, call } = await sending();
     expect((await expectFailure(call.write({ ...PUT, body: { a: NaN } }))).code).toBe('BAD_INPUT');
     expect(server.requests).toEqual([]);
   });
 
-  it('goes to the path and query that it has, with its body as it is', async () => {
+  it('uses the given path, query and body', async () => {
     const { server, call } = await sending();
     await call.write({ ...PUT, query: { a: 'b c' } });
     await call.write({ ...PUT, rawQuery: 'a=%41' });
@@ -132,14 +132,14 @@ describe('a write', () => {
   });
 });
 
-describe('an appliance that is to be the pinned one', () => {
+describe('Sending a write to a pinned appliance', () => {
   const asked = (path: string): string =>
     path === SYSTEM_INFORMATION_PATH ? httpResponse(200, '{"serial-number":"A1"}') : httpResponse(200, DONE);
 
   it.each([
     ['A1', ['GET', 'PUT'], 'none'],
     ['B2', ['GET'], 'BAD_CONFIG'],
-  ])('is asked before a write by whoever sends one (%s)', async (name, methods, code) => {
+  ])('identifies the appliance first (%s)', async (name, methods, code) => {
     const server = await startRawServer(({ path }) => asked(path));
     const call = createRunContext(server, { masker: new Redactor() }, {}, new IdentityPin(name));
     expect(call.sender.isPinned).toBe(true);
@@ -151,7 +151,7 @@ describe('an appliance that is to be the pinned one', () => {
     expect((await call.read(GET))['result']).toBeDefined();
   });
 
-  it('is asked nothing where any may be written to', async () => {
+  it('identifies nothing without a pin', async () => {
     const server = await startRawServer(({ path }) => asked(path));
     const { sender } = createRunContext(server);
     expect(sender.isPinned).toBe(false);
