@@ -47,6 +47,11 @@ export interface GatewayOptionsFor<G> {
   isolatedLogin?: boolean | undefined;
   /** With the setting `log`, called after each exchange, logins included. Its errors are ignored. */
   onExchange?: ((exchange: ExchangeLogEntry, appliance: string) => void) | undefined;
+  /**
+   * A folder outside the folders of journals. It remembers the last line of each journal, so that a lost journal is noticed after a restart.
+   * Default: remembered until the process ends.
+   */
+  stateFolder?: string | undefined;
   /** Facts for a support bundle about the program that runs the library. */
   hostInfo?: (() => HostInfo) | undefined;
   /**

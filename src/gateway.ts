@@ -15,6 +15,7 @@ import type { ParsedInput } from './model/field';
 import { parseInput } from './model/input';
 import type { Operation } from './model/operation';
 import { processCoordination } from './model/process-coordination';
+import { RecordSigner } from './model/record-signer';
 import { Redactor } from './model/redaction';
 import { trusted, safeMessage } from './model/safe-message';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
@@ -51,7 +52,7 @@ export class Gateway {
 
   constructor(
     settings: Settings,
-    { coordination = processCoordination, isolatedLogin, resolveAppliance, onExchange, hostInfo }: GatewayOptions = {},
+    { coordination = processCoordination, isolatedLogin, resolveAppliance, onExchange, hostInfo, stateFolder }: GatewayOptions = {},
   ) {
     this.#settings = validateSettings(settings);
     this.#redactor = new Redactor().add(...listSettingsSecrets(this.#settings));
@@ -60,7 +61,7 @@ export class Gateway {
     const logExchange = log === true && onExchange ? (exchange: ExchangeLogEntry): void => onExchange(exchange, name) : undefined;
     const transport = new Transport(this.#settings, isolatedLogin ? undefined : sessionKey(this.#settings), logExchange);
     const session = new Session(this.#settings, transport, this.#redactor, coordination, { isolatedLogin });
-    const { pin, permissions, connections, waiting } = this.#settings;
+    const { pin, permissions, connections, waiting, signingKey } = this.#settings;
     this.#context = {
       settings: this.#settings,
       session,
@@ -69,6 +70,8 @@ export class Gateway {
       coordination,
       readCache: new ReadCache(),
       hostInfo,
+      stateFolder,
+      signer: signingKey === undefined || signingKey === '' ? undefined : new RecordSigner(signingKey),
       pin: pin === undefined ? undefined : new IdentityPin(pin),
     };
     this.#resolveAppliance = resolveAppliance;
@@ -94,6 +97,11 @@ export class Gateway {
   /** The latest 200 exchanges, the newest last. Names in their paths are `*`. */
   exchanges(): ExchangeLogEntry[] {
     return this.#context.transport.exchangeLog.list();
+  }
+
+  /** Signs the records of a watch of this appliance. Undefined without a signing key. */
+  get signer(): RecordSigner | undefined {
+    return this.#context.signer;
   }
 
   /** Whether a run is in flight. */

@@ -113,8 +113,10 @@ function createRestoreContext(run: GuardedRun): RunContext {
 }
 
 function createRecorder({ gatewayContext, name, redactor, initiator = {} }: GuardedRun, context: RunContext): WriteInterceptor {
-  const { name: appliance, journal } = gatewayContext.settings;
+  const { settings, signer, stateFolder } = gatewayContext;
+  const { name: appliance, journal } = settings;
   if (!journal) return (_write, next) => next();
   const mask = <T>(value: T): T => redactor.value(value);
-  return createWriteRecorder({ writer: JournalWriter.forFolder(journal), call: context, appliance, operation: name, initiator, mask });
+  const writer = JournalWriter.forFolder(journal, stateFolder);
+  return createWriteRecorder({ writer, signer, call: context, appliance, operation: name, initiator, mask });
 }

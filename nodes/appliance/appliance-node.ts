@@ -17,6 +17,7 @@ export const APPLIANCE_CREDENTIALS = {
   secondPassword: { type: 'password' },
   totpSecret: { type: 'password' },
   apiKey: { type: 'password' },
+  signingKey: { type: 'password' },
 } as const;
 
 export type ApplianceCredentials = Partial<Record<keyof typeof APPLIANCE_CREDENTIALS, unknown>>;
@@ -49,13 +50,13 @@ export class ApplianceNode {
   readonly #red: NodeAPI;
   #gateway: Gateway | undefined;
   #fault: GatewayError | undefined;
-  readonly #diagnostics: Pick<GatewayOptions, 'onExchange' | 'hostInfo'>;
+  readonly #diagnostics: Pick<GatewayOptions, 'onExchange' | 'hostInfo' | 'stateFolder'>;
 
   constructor(
     red: NodeAPI,
     node: Node<ApplianceCredentials>,
     definition: NodeDef,
-    diagnostics: Pick<GatewayOptions, 'onExchange' | 'hostInfo'> = {},
+    diagnostics: Pick<GatewayOptions, 'onExchange' | 'hostInfo' | 'stateFolder'> = {},
   ) {
     this.#red = red;
     this.#diagnostics = diagnostics;
@@ -104,7 +105,7 @@ export class ApplianceNode {
 
   /** Node-RED starts a node without credentials if it cannot decrypt them. */
   #explainMissingCredentials(thrown: unknown): unknown {
-    const isEmpty = Object.values(this.#credentials).every((value) => value === undefined || value === '');
+    const isEmpty = Object.values({ ...this.#credentials, signingKey: undefined }).every((value) => value === undefined || value === '');
     if (!isEmpty || !(thrown instanceof GatewayError) || !/^(?:username|password|apiKey) is missing/.test(thrown.message)) return thrown;
     return badConfig(
       'The appliance has no credentials. Enter them in the appliance node. If they were there before, Node-RED could not decrypt them: check credentialSecret in its settings.',

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Node, NodeAPI } from 'node-red';
 import type { GatewayOptions } from '../../src/gateway';
 import type { ExchangeLogEntry } from '../../src/http/exchange-log';
@@ -27,9 +28,16 @@ export function setRuntime(red: NodeAPI): void {
   latestRuntime = red;
 }
 
+/** Returns the folder of this package in Node-RED's user directory, outside all folders that flows name. */
+export function getStateFolder(): string | undefined {
+  const userDir = latestRuntime?.settings.userDir;
+  return typeof userDir === 'string' && userDir !== '' ? join(userDir, 'gateway-admin') : undefined;
+}
+
 /** Returns the log callback and the facts that Node-RED adds to a support bundle. `id` is the appliance node; an inventory has none. */
-export function createDiagnosticsOptions(id?: string): Pick<GatewayOptions, 'onExchange' | 'hostInfo'> {
+export function createDiagnosticsOptions(id?: string): Pick<GatewayOptions, 'onExchange' | 'hostInfo' | 'stateFolder'> {
   return {
+    stateFolder: getStateFolder(),
     onExchange: (exchange, appliance) => {
       const red = latestRuntime;
       red?.log.log({

@@ -10,7 +10,7 @@ export const APPLIANCE_PROPERTIES = [
   ...['timeout', 'transferTimeout', 'connections', 'vendor', 'brand'],
   ...['pin', 'permissions', 'rate', 'waiting'],
 ];
-export const APPLIANCE_CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'];
+export const APPLIANCE_CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey', 'signingKey'];
 
 /** The appliance of an action node for an admin route: its ID, or all its settings if it is not deployed. */
 export function toApplianceReference(node: RedNode): Record<string, unknown> | undefined {

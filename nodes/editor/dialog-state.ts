@@ -46,3 +46,8 @@ export function readConfigText(property: string): string {
   const value = findConfigInput(property).val();
   return value === undefined || value === null || value === '_ADD_' ? '' : String(value).trim();
 }
+
+/** Returns a random key of 256 bits as hexadecimal digits. */
+export function createSigningKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

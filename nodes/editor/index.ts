@@ -19,7 +19,7 @@ export {
 } from './dialogs/appliance-validators';
 export { checkAppliance } from './dialogs/action-validators';
 export { handlers, validators } from './dialogs/action-definition';
-export { checkInventory, closeInventory, inventoryCredentials, inventoryLabel, openInventory } from './dialogs/inventory';
+export { checkInventory, closeInventory, inventoryCredentials, inventoryLabel, openInventory, saveInventory } from './dialogs/inventory';
 export { presetAppliance } from './dialogs/action-label';
 export { checkWatch, closeWatch, openWatch, watchLabel } from './dialogs/watch';
 

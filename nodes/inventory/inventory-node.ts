@@ -26,7 +26,7 @@ import {
   readSetNames,
   storedCredentialName,
 } from './inventory-config';
-import { createDiagnosticsOptions } from '../diagnostics/observe';
+import { createDiagnosticsOptions, getStateFolder } from '../diagnostics/observe';
 import { badConfig, NodeProperties } from '../common/node-properties';
 import { inventoryCoordination } from './coordination';
 import { translateCount, translateText } from '../common/i18n';
@@ -50,6 +50,10 @@ export const inventoryGateways = new GatewayRegistry({
   resolveAppliance: (name) => getApplianceByName(name).gateway(),
   coordination: inventoryCoordination,
   ...createDiagnosticsOptions(),
+  // The runtime is known later than this module is loaded.
+  get stateFolder() {
+    return getStateFolder();
+  },
 });
 
 /** The runtime of a `gateway-inventory` node. */

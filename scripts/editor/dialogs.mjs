@@ -139,6 +139,7 @@ const applianceForm = [
         placeholderKey: 'appliance.no-journal',
         help: 'appliance.journal-help',
       },
+      { name: 'signingKey', kind: 'password', label: 'appliance.signing-key', icon: 'key', help: 'appliance.signing-key-help' },
       { name: 'log', kind: 'check', label: 'appliance.log', help: 'appliance.log-help' },
       { name: 'dryRun', kind: 'check', label: 'appliance.dry-run', help: 'appliance.dry-run-help' },
     ],
@@ -204,6 +205,7 @@ const applianceCredentials = [
   { name: 'secondPassword', type: 'password' },
   { name: 'totpSecret', type: 'password' },
   { name: 'apiKey', type: 'password' },
+  { name: 'signingKey', type: 'password' },
 ].map((credential) => ({ ...credential, validate: createCheck('checkCredential', credential.name) }));
 
 /** @type {Registration} */
@@ -347,7 +349,7 @@ const inventoryRegistration = {
     ['label', 'function () { return gatewayEditor.inventoryLabel(this); }'],
     ITALIC_NAME,
     ['oneditprepare', 'function () { gatewayEditor.openInventory(this); }'],
-    ['oneditsave', 'function () { gatewayEditor.closeInventory(); }'],
+    ['oneditsave', 'function () { gatewayEditor.saveInventory(); }'],
     ['oneditcancel', 'function () { gatewayEditor.closeInventory(); }'],
   ],
   defaults: [

@@ -1,7 +1,8 @@
 import { UndoStore } from '../journal/undo-store';
 import { findJournalEntries, listJournalEntries, parseTime, type EntryWithUndo } from '../journal/read-entries';
 import { undoWrite } from '../journal/undo-write';
-import { verifyJournal } from '../journal/verify-journal';
+import type { LineOwner } from '../journal/journal-line';
+import { verifyJournal, type JournalVerification } from '../journal/verify-journal';
 import type { FieldLocation } from '../change/compare';
 import { OrderedTasks } from '../change/ordered-tasks';
 import type { BulkResult } from '../model/envelope';
@@ -17,7 +18,7 @@ import {
   textField,
   type OperationContext,
 } from '../model/operation';
-import { safeMessage } from '../model/safe-message';
+import { safeMessage, trusted } from '../model/safe-message';
 
 /** Returns the journal folder of the appliance. Errors: `BAD_CONFIG` for an appliance without a journal. */
 function getJournalFolder(call: OperationContext): string {
@@ -27,6 +28,23 @@ function getJournalFolder(call: OperationContext): string {
     sent: false,
     statusReason: 'journal-missing',
   });
+}
+
+/** Lines of this appliance need a valid code if it has a signing key. */
+function toLineOwner({ settings: { name, signer } }: OperationContext): LineOwner {
+  return { appliance: name, signer };
+}
+
+function verify(call: OperationContext): Promise<JournalVerification> {
+  return verifyJournal(getJournalFolder(call), toLineOwner(call), call.settings.stateFolder);
+}
+
+/** Undoes nothing from a journal that somebody changed. A file that was removed as a whole, such as an archived one, is accepted. */
+async function assertIntact(call: OperationContext): Promise<void> {
+  const broken = (await verify(call)).broken.find(({ line }) => line > 0);
+  if (!broken) return;
+  const message = safeMessage`The journal is not intact, so nothing was undone: line ${broken.line} of ${broken.file}: ${trusted(broken.why)}.`;
+  throw new GatewayError('BAD_CONFIG', message, { sent: false });
 }
 
 function readEntryId(item: string | JsonObject): string {
@@ -46,8 +64,9 @@ async function undoAll(entries: string | JsonObject | readonly (string | JsonObj
   const ids = [
     ...new Set((Array.isArray(entries) ? (entries as (string | JsonObject)[]) : [entries as string | JsonObject]).map(readEntryId)),
   ];
-  const foundEntries = await findJournalEntries(folder, ids);
-  const order = new Map((await listJournalEntries(folder, { appliance: call.settings.name })).map(({ id }, index) => [id, index]));
+  await assertIntact(call);
+  const foundEntries = await findJournalEntries(folder, ids, toLineOwner(call));
+  const order = new Map((await listJournalEntries(folder, toLineOwner(call))).map(({ id }, index) => [id, index]));
   const items = ids.map((id, index): UndoItem => ({ id, entryWithUndo: foundEntries[index] }));
   items.sort((a, b) => (order.get(a.id) ?? Infinity) - (order.get(b.id) ?? Infinity));
   const orderedTasks = new OrderedTasks(items);
@@ -100,7 +119,7 @@ export const journalArea = defineArea({
       },
       run: ({ since, until, 'operation-name': operation, actor, limit }, call) =>
         listJournalEntries(getJournalFolder(call), {
-          appliance: call.settings.name,
+          ...toLineOwner(call),
           since: parseTime('since', since),
           until: parseTime('until', until),
           operation,
@@ -121,7 +140,7 @@ export const journalArea = defineArea({
       },
       data: '`{ files, entries, ok, broken }`; `broken` is an array of `{ file, line, why }`',
       fields: {},
-      run: (_input, call) => verifyJournal(getJournalFolder(call)),
+      run: (_input, call) => verify(call),
       example: { input: {}, request: '' },
     }),
     undo: defineOperation({

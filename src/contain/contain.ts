@@ -3,6 +3,7 @@ import { asGatewayError, badInput, GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
+import type { RecordSigner } from '../model/record-signer';
 import { safeMessage } from '../model/safe-message';
 import { isPastEnd, forgetContainmentEnd, noteContainmentEnd } from './containment-end';
 import { getSubjectName, type ContainedAccount, type ContainmentRecord } from './containment-record';
@@ -15,6 +16,8 @@ const CONCURRENCY = 8;
 export interface ContainmentActions {
   /** The hash of the appliance. */
   readonly appliance: string;
+  /** Signs the records in folders. */
+  readonly signer?: RecordSigner | undefined;
   /** Nothing is written, here or at the appliance. */
   readonly isDryRun: boolean;
   /** Whether the local account is enabled. Undefined if the server has no such account. Errors: `NOT_FOUND` for the server. */
@@ -58,7 +61,7 @@ export interface Containment {
  * anything is done: `LIMIT` for more than `max`, `NOT_FOUND` for a server.
  */
 export async function contain(request: ContainRequest, actions: ContainmentActions): Promise<Containment> {
-  const store = getContainmentStores(actions.appliance).forFolder(request.folder);
+  const store = getContainmentStores(actions.appliance).forFolder(request.folder, actions.signer);
   let fault: GatewayError | undefined;
   const record = await actions.runExclusive(async () => {
     const { stored, enabledServers, isLater } = await prepareRecord(request, actions, store);

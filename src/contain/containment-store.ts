@@ -1,6 +1,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { asGatewayError, GatewayError } from '../model/error';
+import { isObject } from '../model/json';
+import type { RecordSigner } from '../model/record-signer';
 import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
 import { readJsonFile } from '../files/read-json-file';
@@ -61,11 +63,17 @@ class FolderStore implements ContainmentStore {
   readonly location: string;
   readonly #folder: string;
   readonly #appliance: string;
+  readonly #signer: RecordSigner | undefined;
 
-  constructor(folder: string, appliance: string) {
+  constructor(folder: string, appliance: string, signer: RecordSigner | undefined) {
     this.#folder = folder;
     this.location = folder;
     this.#appliance = appliance;
+    this.#signer = signer;
+  }
+
+  hasSigner(signer: RecordSigner | undefined): boolean {
+    return this.#signer?.keyId === signer?.keyId;
   }
 
   async readAll(): Promise<StoreContents> {
@@ -88,7 +96,7 @@ class FolderStore implements ContainmentStore {
     let partial: AtomicFile | undefined;
     try {
       partial = await AtomicFile.create(target);
-      await partial.write(Buffer.from(`${JSON.stringify(record, null, 2)}\n`, 'utf8'));
+      await partial.write(Buffer.from(`${JSON.stringify(this.#sign(record), null, 2)}\n`, 'utf8'));
       await partial.close(true);
       await partial.commit();
       await syncFolder(this.#folder);
@@ -112,7 +120,11 @@ class FolderStore implements ContainmentStore {
   }
 
   runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    return withLockFile(join(this.#folder, `contained-${this.#appliance.slice(-16)}.lock`), work);
+    return withLockFile(join(this.#folder, `contained-${this.#appliance.slice(-16)}.lock`), work, this.#signer);
+  }
+
+  #sign(record: ContainmentRecord): ContainmentRecord & { readonly mac?: string } {
+    return this.#signer ? { ...record, mac: this.#signer.sign('containment', JSON.stringify(record)) } : record;
   }
 
   async #read(name: string): Promise<ContainmentRecord | undefined> {
@@ -120,8 +132,16 @@ class FolderStore implements ContainmentStore {
     const found = await readJsonFile(file);
     // Another process has released it since the folder was read.
     if (!found) return undefined;
-    const record = found.value;
-    if (isContainmentRecord(record) && toRecordFileName(record.id) === name) return record;
+    const { mac, ...record } = isObject(found.value) ? found.value : {};
+    if (isContainmentRecord(record) && toRecordFileName(record.id) === name) {
+      if (record.appliance !== this.#appliance || !this.#signer) return record;
+      if (this.#signer.isValid('containment', JSON.stringify(record), mac)) return record;
+      throw new GatewayError(
+        'BAD_CONFIG',
+        safeMessage`${file} has no valid code of the signing key, so it is not used: somebody else wrote it, or it is older than the key. Remove the file, and check whether an account must be enabled by hand.`,
+        { sent: false },
+      );
+    }
     throw new GatewayError(
       'BAD_CONFIG',
       safeMessage`${file} is damaged: the contained person cannot be read from it. Remove the file, and check whether an account must be enabled by hand.`,
@@ -134,18 +154,18 @@ class FolderStore implements ContainmentStore {
 class ContainmentStores {
   readonly #appliance: string;
   readonly #memory = new MemoryStore();
-  readonly #folders = new Map<string, ContainmentStore>();
+  readonly #folders = new Map<string, FolderStore>();
 
   constructor(appliance: string) {
     this.#appliance = appliance;
   }
 
-  /** The store of a folder, or the memory without one. */
-  forFolder(folder: string | undefined): ContainmentStore {
+  /** The store of a folder, or the memory without one. The latest signing key counts; a gateway without a key does not lift the check. */
+  forFolder(folder: string | undefined, signer?: RecordSigner): ContainmentStore {
     if (folder === undefined) return this.#memory;
     const path = resolve(folder);
     let store = this.#folders.get(path);
-    if (!store) this.#folders.set(path, (store = new FolderStore(path, this.#appliance)));
+    if (!store || (signer && !store.hasSigner(signer))) this.#folders.set(path, (store = new FolderStore(path, this.#appliance, signer)));
     return store;
   }
 

@@ -2,6 +2,7 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
+import type { RecordSigner } from '../model/record-signer';
 import { disableAccounts, endContainment, pickSubject, type ContainmentActions } from './contain';
 import { isContainmentOver, observeContainmentEnd } from './containment-end';
 import type { ContainmentRecord } from './containment-record';
@@ -23,6 +24,8 @@ export interface EnforcementParticipant {
   readonly canContain: boolean;
   /** A folder with containments, in addition to the known ones. */
   readonly folder?: string | undefined;
+  /** Signs the records in the folder. */
+  readonly signer?: RecordSigner | undefined;
   /** Runs `work` and cancels its requests after `timeLimitMs`. */
   perform<T>(work: (actions: ContainmentActions) => Promise<T>, timeLimitMs: number): Promise<T>;
   onEvent(event: ContainEvent): void;
@@ -42,7 +45,7 @@ const loops = new Map<string, EnforcementLoop>();
 
 /** Starts to enforce containments. The returned function stops it. */
 export function startEnforcement(participant: EnforcementParticipant): () => void {
-  if (participant.folder !== undefined) getContainmentStores(participant.appliance).forFolder(participant.folder);
+  if (participant.folder !== undefined) getContainmentStores(participant.appliance).forFolder(participant.folder, participant.signer);
   let loop = loops.get(participant.appliance);
   if (!loop) loops.set(participant.appliance, (loop = new EnforcementLoop(participant.appliance)));
   return loop.join(participant);

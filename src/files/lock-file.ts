@@ -1,7 +1,9 @@
 import { lstat, open, utimes } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
+import type { RecordSigner } from '../model/record-signer';
 import { HOST_HASH, isProcessAlive } from './atomic-file';
 import { readRegularFile } from './open-regular-file';
 import { removeFile } from './retry-locked';
@@ -13,16 +15,17 @@ const MAX_WAIT_MS = 60_000;
 /** A holder touches its lock this often. A lock of another machine expires after HOLDER_TTL_MS. */
 const HEARTBEAT_MS = 10_000;
 const HOLDER_TTL_MS = 120_000;
-const MAX_HOLDER_BYTES = 64;
+const MAX_HOLDER_BYTES = 256;
 /** A holder writes its name right after creating the file. An empty lock that is older belongs to a killed process. */
 const EMPTY_LOCK_GRACE_MS = 5_000;
 
 /**
  * Runs `work` while no other process does so for this file, on any machine that shares the folder. Takes over the lock of a killed process.
- * Runs without a lock when the file cannot be created. Errors: `CONFLICT` when a living process keeps the lock; those of `work`.
+ * Runs without a lock when the file cannot be created. With `signer`, a lock without a valid code is reported by a warning of the process and
+ * removed. Errors: `CONFLICT` when a living process keeps the lock; those of `work`.
  */
-export async function withLockFile<T>(file: string, work: () => Promise<T>): Promise<T> {
-  if (!(await acquireLock(file))) return work();
+export async function withLockFile<T>(file: string, work: () => Promise<T>, signer?: RecordSigner): Promise<T> {
+  if (!(await acquireLock(file, signer))) return work();
   const heartbeat = setInterval(() => void utimes(file, new Date(), new Date()).catch(() => undefined), HEARTBEAT_MS).unref();
   try {
     return await work();
@@ -33,12 +36,13 @@ export async function withLockFile<T>(file: string, work: () => Promise<T>): Pro
   }
 }
 
-async function acquireLock(file: string): Promise<boolean> {
+async function acquireLock(file: string, signer: RecordSigner | undefined): Promise<boolean> {
+  const startedAt = performance.now();
   for (const deadline = performance.now() + MAX_WAIT_MS; ;) {
     try {
       const handle = await open(file, 'wx', 0o600);
       heldLocks.add(file);
-      await handle.write(OWN_HOLDER).finally(() => handle.close());
+      await handle.write(signer ? `${OWN_HOLDER} ${signCode(file, OWN_HOLDER, signer)}` : OWN_HOLDER).finally(() => handle.close());
       return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
@@ -50,6 +54,10 @@ async function acquireLock(file: string): Promise<boolean> {
     }
     // Waits for a lock that cannot be removed, too.
     if (await isStale(file)) await removeFile(file).catch(() => undefined);
+    else if (signer && performance.now() - startedAt > EMPTY_LOCK_GRACE_MS && (await isForged(file, signer))) {
+      process.emitWarning(`The lock ${file} has no valid code of the signing key, so it was removed. Check who can write to the folder.`);
+      await removeFile(file).catch(() => undefined);
+    }
     await wait(RETRY_MS * (0.5 + Math.random()));
   }
 }
@@ -58,9 +66,24 @@ async function acquireLock(file: string): Promise<boolean> {
 async function isStale(file: string): Promise<boolean> {
   const stats = await lstat(file).catch(() => undefined);
   if (!stats) return false;
-  const holder = (await readRegularFile(file, MAX_HOLDER_BYTES).catch(() => '')).toString();
+  const holder = (await readHolder(file)).split(' ')[0] ?? '';
   if (holder === OWN_HOLDER) return !heldLocks.has(file);
   const [host, pid] = holder.split('-');
   if (host === HOST_HASH && Number(pid) > 0) return !isProcessAlive(Number(pid));
   return Date.now() - stats.mtimeMs > (holder === '' ? EMPTY_LOCK_GRACE_MS : HOLDER_TTL_MS);
+}
+
+function readHolder(file: string): Promise<string> {
+  return readRegularFile(file, MAX_HOLDER_BYTES).then(String, () => '');
+}
+
+/** The code is for the name of the file alone, because a shared folder can have another path on each machine. */
+function signCode(file: string, holder: string, signer: RecordSigner): string {
+  return signer.sign('lock', `${basename(file)}\n${holder}`);
+}
+
+/** True for a lock that somebody without the key wrote. */
+async function isForged(file: string, signer: RecordSigner): Promise<boolean> {
+  const [holder = '', code] = (await readHolder(file)).split(' ');
+  return !signer.isValid('lock', `${basename(file)}\n${holder}`, code) && (await lstat(file).catch(() => undefined)) !== undefined;
 }

@@ -6,7 +6,7 @@ import { GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
 import { openRegularFile, readRegularFile } from '../files/open-regular-file';
 import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
-import { isPartialLine, parseLine, type JournalLine, type ChainLink } from './journal-line';
+import { isPartialLine, parseLine, type JournalLine, type ChainLink, type LineOwner } from './journal-line';
 
 /** Matches `20261121-<machine>-<process>-<random>.jsonl`. */
 const FILE_NAME = /^(\d{8})-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}\.jsonl$/;
@@ -37,6 +37,13 @@ export async function listFileNames(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort();
 }
 
+/** Returns whether two files were written by the same process, as far as their names tell. */
+export function haveSameWriter(one: string, other: string): boolean {
+  const [, , host, pid] = FILE_NAME.exec(one) ?? [];
+  const [, , otherHost, otherPid] = FILE_NAME.exec(other) ?? [];
+  return host !== undefined && host === otherHost && pid === otherPid;
+}
+
 export function parseDay(name: string): string {
   return FILE_NAME.exec(name)?.[1] ?? '';
 }
@@ -62,11 +69,11 @@ export async function readRawLines(path: string): Promise<{ readonly lines: Buff
 }
 
 /** Reads all lines of a file. Throws `BAD_CONFIG` for the first invalid line; no line is skipped. */
-export async function readJournalLines(folder: string, name: string): Promise<JournalLine[]> {
+export async function readJournalLines(folder: string, name: string, owner?: LineOwner): Promise<JournalLine[]> {
   const { lines, rest } = await readRawLines(join(folder, name));
   if (!isPartialLine(rest)) lines.push(rest);
   return lines.map((bytes, index) => {
-    const { line, problem } = parseLine(bytes);
+    const { line, problem } = parseLine(bytes, name, owner);
     if (line && problem === undefined) return line;
     const message = safeMessage`Line ${index + 1} of ${name} is invalid: ${trusted(problem ?? '')}. Verify the journal.`;
     throw new GatewayError('BAD_CONFIG', message, { sent: false });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Difference } from '../change/compare';
+import type { RecordSigner } from '../model/record-signer';
 import { isObject } from '../model/json';
 
 /** One write in the journal (contract, section 6). All secrets are masked. */
@@ -38,24 +39,38 @@ export interface JournalLine extends JournalEntry {
   readonly follows?: readonly ChainLink[];
   /** Hash of the previous line; empty in the first line. */
   readonly prev: string;
+  /** HMAC of everything before it, if the appliance has a signing key. */
+  readonly mac?: string;
   readonly hash: string;
+}
+
+/** Whose lines must have a valid code. */
+export interface LineOwner {
+  readonly appliance: string;
+  readonly signer: RecordSigner | undefined;
 }
 
 const HASH_SUFFIX = /^,"hash":"([0-9a-f]{64})"\}$/;
 const HASH_SUFFIX_LENGTH = ',"hash":""}'.length + 64;
+const MAC_SUFFIX = /^,"mac":"([0-9a-f]{64})"$/;
+const MAC_SUFFIX_LENGTH = ',"mac":""'.length + 64;
 
 export function sha256(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Serializes a line and appends the hash of everything before the hash. */
-export function sealLine(line: object): { readonly text: string; readonly hash: string } {
-  const unsealed = JSON.stringify(line).slice(0, -1);
+/** Serializes a line for a file, signs it, and appends the hash of everything before the hash. */
+export function sealLine(line: object, file = '', signer?: RecordSigner): { readonly text: string; readonly hash: string } {
+  const unsigned = JSON.stringify(line).slice(0, -1);
+  const unsealed = signer ? `${unsigned},"mac":"${signer.sign('journal', `${file}\n${unsigned}`)}"` : unsigned;
   const hash = sha256(unsealed);
   return { text: `${unsealed},"hash":"${hash}"}\n`, hash };
 }
 
 const NOT_A_LINE = 'it is not a journal line';
+/** Also the line of an appliance that got its key later: the package does not trust what it cannot check. */
+const NOT_SIGNED =
+  'it has no valid code of the signing key, so somebody else wrote it, or it is older than the key. Move the file out of the folder to continue without it';
 
 /** The result of checking one line. */
 export interface LineCheck {
@@ -65,14 +80,23 @@ export interface LineCheck {
   readonly hashes: readonly string[];
 }
 
-/** Parses and checks the bytes of one line. */
-export function parseLine(bytes: Buffer): LineCheck {
+/** Parses and checks the bytes of one line. With `owner`, a line of this appliance needs a valid code. */
+export function parseLine(bytes: Buffer, file = '', owner?: LineOwner): LineCheck {
   const hash = HASH_SUFFIX.exec(bytes.toString('latin1', Math.max(0, bytes.length - HASH_SUFFIX_LENGTH)))?.[1];
   if (hash === undefined) return { line: undefined, problem: NOT_A_LINE, hashes: [] };
   const computedHash = sha256(bytes.subarray(0, bytes.length - HASH_SUFFIX_LENGTH));
   const line = parseJson(bytes);
-  const problem = hash !== computedHash ? 'it was changed' : line ? undefined : NOT_A_LINE;
+  const problem =
+    hash !== computedHash ? 'it was changed' : !line ? NOT_A_LINE : isTrusted(bytes, line, file, owner) ? undefined : NOT_SIGNED;
   return { line, problem, hashes: [hash, computedHash] };
+}
+
+function isTrusted(bytes: Buffer, { appliance }: JournalLine, file: string, owner: LineOwner | undefined): boolean {
+  if (!owner?.signer || appliance !== owner.appliance) return true;
+  const end = bytes.length - HASH_SUFFIX_LENGTH;
+  const start = Math.max(0, end - MAC_SUFFIX_LENGTH);
+  const mac = MAC_SUFFIX.exec(bytes.toString('latin1', start, end))?.[1];
+  return owner.signer.isValid('journal', Buffer.concat([Buffer.from(`${file}\n`), bytes.subarray(0, start)]), mac);
 }
 
 /** Returns whether the bytes are an incomplete line, as a killed process leaves it at the end of a file. */

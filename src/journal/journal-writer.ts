@@ -3,9 +3,11 @@ import { join, resolve } from 'node:path';
 import { asGatewayError, GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
+import type { RecordSigner } from '../model/record-signer';
 import { syncFolder } from '../files/atomic-file';
 import { findChainEnds, listFileNames, UNDO_FOLDER, createFileName, currentDay, activeFiles } from './journal-files';
 import { sealLine, sha256, type JournalEntry, type ChainLink } from './journal-line';
+import { JournalMemory, type WrittenLine } from './journal-memory';
 
 /** The fields of a line except its id and the chain, which are added when it is written. */
 export type EntryFields = Omit<JournalEntry, 'id'>;
@@ -16,6 +18,7 @@ interface PendingLine {
   readonly fields: EntryFields;
   /** Data for an undo, stored in a separate file. */
   readonly undoData: object | undefined;
+  readonly signer: RecordSigner | undefined;
   /** A write waits for this line: it must be on the disk, not only in the operating system's memory. */
   readonly isAnnouncement: boolean;
   /** The line was written to a file that somebody removed. */
@@ -34,11 +37,6 @@ interface OpenFiles {
   size: number;
   prev: string;
   count: number;
-}
-
-/** A line that must still be in the journal. */
-interface WrittenLine extends ChainLink {
-  readonly at: string;
 }
 
 const writers = new Map<string, JournalWriter>();
@@ -65,36 +63,40 @@ export class JournalWriter {
   /** The end of the file is uncertain after a fault. */
   #mustReopen = false;
 
+  /** Remembers the last line across restarts. */
+  #memory: JournalMemory | undefined;
+
   private constructor(folder: string) {
     this.folder = folder;
   }
 
-  static forFolder(folder: string): JournalWriter {
+  /** `stateFolder` remembers the last line across restarts, outside the journal. */
+  static forFolder(folder: string, stateFolder?: string): JournalWriter {
     const path = resolve(folder);
     let writer = writers.get(path);
     if (!writer) writers.set(path, (writer = new JournalWriter(path)));
+    if (stateFolder !== undefined) writer.#memory ??= new JournalMemory(path, stateFolder);
     return writer;
   }
 
-  /** Returns the last line that this process has written to the folder. */
-  static findLastWritten(folder: string): WrittenLine | undefined {
-    const writer = writers.get(resolve(folder));
-    return writer ? writer.#lastWritten : undefined;
+  /** Returns the last line that this process, or with a state folder an earlier one, has written to the folder. */
+  static findLastWritten(folder: string, stateFolder?: string): Promise<WrittenLine | undefined> {
+    return JournalWriter.forFolder(folder, stateFolder).#recall();
   }
 
   /** Resolves with the id of the entry when the line is on the disk. Throws `BAD_CONFIG`; then the write must not be sent. */
-  announce(fields: EntryFields, undoData: object | undefined): Promise<string> {
-    return this.#enqueue(undefined, fields, undoData, true);
+  announce(fields: EntryFields, undoData: object | undefined, signer?: RecordSigner): Promise<string> {
+    return this.#enqueue({ id: undefined, fields, undoData, signer, isAnnouncement: true });
   }
 
   /** Resolves when the operating system has the line: it survives the end of this process. */
-  async complete(id: string, fields: EntryFields, undoData?: object): Promise<void> {
-    await this.#enqueue(id, fields, undoData, false);
+  async complete(id: string, fields: EntryFields, undoData?: object, signer?: RecordSigner): Promise<void> {
+    await this.#enqueue({ id, fields, undoData, signer, isAnnouncement: false });
   }
 
-  #enqueue(id: string | undefined, fields: EntryFields, undoData: object | undefined, isAnnouncement: boolean): Promise<string> {
+  #enqueue(line: Omit<PendingLine, 'onDone' | 'onFailed'>): Promise<string> {
     return new Promise((onDone, onFailed) => {
-      this.#queue.push({ id, fields, undoData, isAnnouncement, onDone, onFailed });
+      this.#queue.push({ ...line, onDone, onFailed });
       if (!this.#running) void this.#run();
     });
   }
@@ -128,7 +130,7 @@ export class JournalWriter {
       const announced = this.#unflushed.splice(0);
       try {
         const [{ nlink }] = await Promise.all([journalFile.stat(), journalFile.datasync()]);
-        if (nlink > 0) this.#lastWritten = this.#unconfirmed ?? this.#lastWritten;
+        if (nlink > 0) this.#remember(this.#unconfirmed);
         this.#unconfirmed = undefined;
         for (const [pending, id] of announced) {
           // Somebody removed the file. One retry is enough: some file systems do not count names.
@@ -160,13 +162,9 @@ export class JournalWriter {
     const ids = batch.map((pending) => {
       const id = pending.id ?? `${files.name.slice(0, -'.jsonl'.length)}-${++count}`;
       const undoText = pending.undoData && JSON.stringify({ id, ...pending.undoData });
-      const { text, hash } = sealLine({
-        id,
-        ...pending.fields,
-        ...(undoText !== undefined && { kept: sha256(undoText) }),
-        ...(follows && { follows }),
-        prev,
-      });
+      const kept = undoText === undefined ? {} : { kept: sha256(undoText) };
+      const line = { id, ...pending.fields, ...kept, ...(follows && { follows }), prev };
+      const { text, hash } = sealLine(line, files.name, pending.signer);
       follows = undefined;
       prev = hash;
       lines.push(text);
@@ -184,8 +182,19 @@ export class JournalWriter {
     Object.assign(files, { prev, count, follows, size: files.size + bytes.length });
     const line = { file: files.name, hash: prev, at: new Date().toISOString() };
     if (batch.some(({ isAnnouncement }) => isAnnouncement)) this.#unconfirmed = line;
-    else this.#lastWritten = line;
+    else this.#remember(line);
     return ids;
+  }
+
+  #remember(line: WrittenLine | undefined): void {
+    if (!line) return;
+    this.#lastWritten = line;
+    this.#memory?.save(line);
+  }
+
+  async #recall(): Promise<WrittenLine | undefined> {
+    if (!this.#lastWritten && this.#memory) this.#lastWritten = await this.#memory.load();
+    return this.#lastWritten;
   }
 
   /** Cuts the file back to its complete lines after a fault. If that fails, the next line starts a new file. */
@@ -212,8 +221,9 @@ export class JournalWriter {
 
   async #open(day: string): Promise<OpenFiles> {
     const undoFolder = join(this.folder, UNDO_FOLDER);
+    await this.#recall();
     await this.#createFolder();
-    await mkdir(undoFolder, { recursive: true, mode: 0o700 });
+    await createSubfolder(undoFolder);
     const follows = await findChainEnds(this.folder);
     const last = this.#lastWritten;
     // The link to a lost file stays in the journal, so that its loss is noticed later too.
@@ -237,10 +247,7 @@ export class JournalWriter {
   /** Creates the folder only for a new journal and below an existing folder: a share that is not mounted must be noticed. */
   async #createFolder(): Promise<void> {
     if (this.#lastWritten) await access(this.folder);
-    else
-      await mkdir(this.folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') throw error;
-      });
+    else await createSubfolder(this.folder);
   }
 
   #toError(thrown: unknown): GatewayError {
@@ -250,6 +257,13 @@ export class JournalWriter {
       statusReason: 'journal-not-writable',
     });
   }
+}
+
+/** Creates a folder below an existing one. A recursive `mkdir` of Node.js never returns below /proc. */
+async function createSubfolder(folder: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
 }
 
 /** Writes all bytes. `position` null appends. */

@@ -1,14 +1,14 @@
 import { readdir } from 'node:fs/promises';
-import { badInput } from '../model/error';
-import { safeMessage } from '../model/safe-message';
+import { badInput, GatewayError } from '../model/error';
+import { safeMessage, trusted } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
+import { EntryOrigins } from './entry-origins';
 import { parseDay, listFileNames, readJournalLines } from './journal-files';
 import type { UndoPart } from './undo-store';
-import type { JournalEntry, JournalLine } from './journal-line';
+import type { JournalEntry, JournalLine, LineOwner } from './journal-line';
 
 /** Selects entries. All given conditions must match. */
-export interface JournalFilter {
-  readonly appliance: string;
+export interface JournalFilter extends Pick<LineOwner, 'appliance'>, Partial<Pick<LineOwner, 'signer'>> {
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
   readonly operation?: string | undefined;
@@ -19,7 +19,7 @@ export interface JournalFilter {
 /** Lists entries, newest first. Throws `BAD_CONFIG` for an invalid line and `BAD_INPUT` for an unreadable folder. */
 export async function listJournalEntries(
   folder: string,
-  { appliance, since, until, operation, actor, limit }: JournalFilter,
+  { appliance, signer, since, until, operation, actor, limit }: JournalFilter,
 ): Promise<JournalEntry[]> {
   const matches = (entry: JournalEntry): boolean =>
     entry.appliance === appliance &&
@@ -27,15 +27,19 @@ export async function listJournalEntries(
     (!until || entry.at <= until.toISOString()) &&
     (operation === undefined || entry.operation === operation) &&
     (actor === undefined || entry.actor === actor);
-  const entries = (await readEntries(folder, since)).map(({ entry }) => entry).filter(matches);
+  const entries = (await readEntries(folder, since, { appliance, signer })).map(({ entry }) => entry).filter(matches);
   // Of entries with the same time, the one that is later in its file is newer.
   entries.reverse().sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   return entries.slice(0, limit);
 }
 
 /** Finds entries by id; undefined for an unknown id. */
-export async function findJournalEntries(folder: string, ids: readonly string[]): Promise<(EntryWithUndo | undefined)[]> {
-  const entriesById = new Map((await readEntries(folder, undefined)).map((found) => [found.entry.id, found]));
+export async function findJournalEntries(
+  folder: string,
+  ids: readonly string[],
+  owner?: LineOwner,
+): Promise<(EntryWithUndo | undefined)[]> {
+  const entriesById = new Map((await readEntries(folder, undefined, owner)).map((found) => [found.entry.id, found]));
   return ids.map((id) => entriesById.get(id));
 }
 
@@ -45,13 +49,25 @@ export interface EntryWithUndo {
   readonly undoParts: readonly UndoPart[];
 }
 
-/** Reads each entry once: its completed fields with the time of its announcement. */
-async function readEntries(folder: string, since: Date | undefined): Promise<EntryWithUndo[]> {
+/** Reads each entry once: its completed fields with the time of its announcement. Undo data counts only with the announcement. */
+async function readEntries(folder: string, since: Date | undefined, owner: LineOwner | undefined): Promise<EntryWithUndo[]> {
   const firstDay = since?.toISOString().slice(0, 10).replaceAll('-', '') ?? '';
   const entries = new Map<string, EntryWithUndo>();
-  for (const file of await listFileNamesIfExists(folder)) {
-    if (parseDay(file) < firstDay) continue;
-    for (const line of await readJournalLines(folder, file)) {
+  const files = (await listFileNamesIfExists(folder)).filter((file) => parseDay(file) >= firstDay);
+  const origins = new EntryOrigins();
+  const linesByFile = new Map<string, JournalLine[]>();
+  for (const file of files) {
+    const lines = await readJournalLines(folder, file, owner);
+    linesByFile.set(file, lines);
+    for (const [index, { id }] of lines.entries()) origins.add(id, file, index + 1);
+  }
+  const [misplaced] = origins.findMisplaced(files, false);
+  if (misplaced) {
+    const message = safeMessage`Line ${misplaced.line} of ${misplaced.file} is invalid: ${trusted(misplaced.why)}. Verify the journal.`;
+    throw new GatewayError('BAD_CONFIG', message, { sent: false });
+  }
+  for (const [file, lines] of linesByFile) {
+    for (const line of lines) {
       const announced = entries.get(line.id);
       const undoParts = [...(announced?.undoParts ?? []), ...(line.kept === undefined ? [] : [{ file, hash: line.kept }])];
       entries.set(line.id, { entry: { ...toEntry(line), at: announced?.entry.at ?? line.at }, undoParts });
@@ -72,7 +88,7 @@ async function listFileNamesIfExists(folder: string): Promise<string[]> {
 }
 
 /** Removes the fields that only the chain uses. */
-function toEntry({ kept: _kept, follows: _follows, ...entry }: JournalLine): JournalEntry {
+function toEntry({ kept: _kept, follows: _follows, mac: _mac, ...entry }: JournalLine): JournalEntry {
   return entry;
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../change/resource-state';
 import { currentIsoTime } from '../model/envelope';
 import { asGatewayError } from '../model/error';
+import type { RecordSigner } from '../model/record-signer';
 import type { OperationContext } from '../model/operation';
 import type { Request } from '../model/request';
 import { readIdentity } from '../run/identity';
@@ -30,6 +31,7 @@ export interface Initiator {
 
 export interface RecordingContext {
   readonly writer: JournalWriter;
+  readonly signer: RecordSigner | undefined;
   readonly call: OperationContext;
   readonly appliance: string;
   readonly operation: string;
@@ -73,7 +75,7 @@ class WriteRecording {
 
   /** `isStateKnown`: reads of this run are still current. */
   async run(next: () => Promise<WriteOutcome>, isStateKnown: boolean): Promise<WriteOutcome> {
-    const { writer, call } = this.#context;
+    const { writer, call, signer } = this.#context;
     const { request } = this.#write;
     const found = isConfigurationWrite(request) ? await readStateBefore(request, call, isStateKnown) : undefined;
     const isUndoable = found !== undefined && found.subject.paths.length > 0;
@@ -81,6 +83,7 @@ class WriteRecording {
     const id = await writer.announce(
       entryFields,
       isUndoable ? { subject: found.subject, before: found.before, ...toSentRequest(request) } : undefined,
+      signer,
     );
     this.#onAnnounced(id);
     let outcome: WriteOutcome;
@@ -132,7 +135,8 @@ class WriteRecording {
   async #complete(id: string, entryFields: EntryFields, state: StateAfterWrite | 'ambiguous' | undefined): Promise<void> {
     const undoData = typeof state === 'object' ? state : undefined;
     try {
-      await this.#context.writer.complete(id, { ...entryFields, at: currentIsoTime() }, undoData);
+      const { writer, signer } = this.#context;
+      await writer.complete(id, { ...entryFields, at: currentIsoTime() }, undoData, signer);
     } catch {
       this.#context.call.addToEnvelope({ 'journal-incomplete': true });
     }

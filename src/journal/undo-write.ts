@@ -17,6 +17,7 @@ import type { EntryWithUndo } from './read-entries';
 export async function undoWrite(store: UndoStore, { entry, undoParts }: EntryWithUndo, call: OperationContext): Promise<FieldLocation[]> {
   assertUndoable(entry);
   const undoData = await store.read(entry.id, undoParts);
+  assertBelongsToRequest(entry, undoData);
   const current = await readCurrentState(undoData.subject, call);
   if (wasCreationLost(entry, undoData, current))
     throw badInput(
@@ -40,6 +41,17 @@ function assertUndoable({ undo: isUndoable, ok, operation, request, id }: Journa
     ? 'the earlier state could not be read'
     : 'only writes to the configuration can be undone';
   throw badInput(safeMessage`${id} (${operation}) has no undo: ${reason}.`);
+}
+
+/** The request is in the journal, the undo data beside it: data for another resource is not used. */
+function assertBelongsToRequest({ id, request }: JournalEntry, { subject, before, after = {} }: UndoData): void {
+  const root = request.path.replace(/\/$/, '');
+  const paths = [...subject.paths, ...Object.keys(before), ...Object.keys(after)];
+  const isBelow = (path: string): boolean => (path === root || path.startsWith(`${root}/`)) && !/\/\.{1,2}(?:\/|$)/.test(decodeURI(path));
+  const isOwner = subject.owner === undefined || root.startsWith(`${subject.owner}/`);
+  const foreign = paths.find((path) => !isBelow(path)) ?? (isOwner ? undefined : subject.owner);
+  if (foreign === undefined) return;
+  throw badInput(safeMessage`The undo data of ${id} is for ${foreign}, but its request was for ${root}. Nothing was sent.`);
 }
 
 /** Returns whether a successful creation left nothing under its name. Undoing it would remove nothing. */

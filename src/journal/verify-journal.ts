@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readFileEdges, listFileNames, isWriterGone, readRawLines } from './journal-files';
-import { isPartialLine, parseLine } from './journal-line';
+import { EntryOrigins } from './entry-origins';
+import { isPartialLine, parseLine, type LineOwner } from './journal-line';
 import { JournalWriter } from './journal-writer';
 
 /** One problem. `line` counts from 1; 0 stands for the whole file. */
@@ -25,34 +26,36 @@ const RETRY_DELAYS_MS = [20, 100, 500];
  * Verifies every line: its own hash, the hash of the previous line, and the links between files. An incomplete line is valid only at the
  * end of a file whose process is gone. Lines cut off from the end of the latest file cannot be detected here, because nothing follows them.
  */
-export async function verifyJournal(folder: string): Promise<JournalVerification> {
-  const last = JournalWriter.findLastWritten(folder);
+export async function verifyJournal(folder: string, owner?: LineOwner, stateFolder?: string): Promise<JournalVerification> {
+  const last = await JournalWriter.findLastWritten(folder, stateFolder);
   const names = await listFileNamesOrNone(folder, last !== undefined);
   const links = (await readFileEdges(folder, names)).flatMap(({ file, first }) =>
     (first?.follows ?? []).map((link) => ({ ...link, follower: file })),
   );
   const broken: BrokenLine[] = [];
   const ids = new Set<string>();
+  const origins = new EntryOrigins();
   const allHashes = new Set<string>();
   for (const { file, follower } of links)
     if (!names.includes(file)) broken.push({ file, line: 0, why: `it is missing, but ${follower} follows it` });
   for (const file of names) {
     const missing = new Map(links.filter((link) => link.file === file).map(({ hash, follower }) => [hash, follower]));
-    const check = new FileCheck(file);
+    const check = new FileCheck(file, owner, origins);
     await check.read(folder);
     for (const id of check.ids) ids.add(id);
     broken.push(...check.broken);
     for (const hash of check.hashes) missing.delete(hash);
     for (const hash of check.hashes) allHashes.add(hash);
     if (last?.file === file && check.broken.length === 0 && !check.hashes.has(last.hash))
-      broken.push({ file, line: check.lines, why: `lines are missing after it: this process wrote another one at ${last.at}` });
+      broken.push({ file, line: check.lines, why: `lines are missing after it: this Node-RED wrote another one at ${last.at}` });
     // A changed line is already reported.
     if (check.broken.length > 0) continue;
     for (const follower of missing.values())
       broken.push({ file, line: check.lines, why: `lines are missing after it: ${follower} follows another line` });
   }
   if (last && !names.includes(last.file) && !allHashes.has(last.hash))
-    broken.push({ file: last.file, line: 0, why: `it is missing, but this process wrote to it at ${last.at}: the journal begins anew` });
+    broken.push({ file: last.file, line: 0, why: `it is missing, but this Node-RED wrote to it at ${last.at}: the journal begins anew` });
+  broken.push(...origins.findMisplaced(names, true).map(({ file, line, why }) => ({ file, line, why })));
   const unique = new Map(broken.map((problem) => [`${problem.file} ${problem.line}`, problem]));
   return { files: names.length, entries: ids.size, ok: broken.length === 0, broken: [...unique.values()] };
 }
@@ -75,7 +78,11 @@ class FileCheck {
   /** Hashes that the next line may refer to; undefined if unknown. */
   #expectedPrev: readonly string[] | undefined;
 
-  constructor(readonly file: string) {}
+  constructor(
+    readonly file: string,
+    readonly owner: LineOwner | undefined,
+    readonly origins: EntryOrigins,
+  ) {}
 
   async read(folder: string): Promise<void> {
     const path = join(folder, this.file);
@@ -92,12 +99,15 @@ class FileCheck {
   }
 
   #checkLine(bytes: Buffer): void {
-    const { line, problem, hashes } = parseLine(bytes);
+    const { line, problem, hashes } = parseLine(bytes, this.file, this.owner);
     const lineNumber = ++this.lines;
     const expectedPrev = lineNumber === 1 ? [''] : this.#expectedPrev;
     this.#expectedPrev = hashes.length > 0 ? hashes : undefined;
     for (const hash of hashes) this.hashes.add(hash);
-    if (line) this.ids.add(line.id);
+    if (line) {
+      this.ids.add(line.id);
+      this.origins.add(line.id, this.file, lineNumber);
+    }
     if (problem !== undefined || !line) this.#report(lineNumber, problem ?? 'it cannot be read');
     else if (expectedPrev && !expectedPrev.includes(line.prev))
       this.#report(lineNumber, 'it does not follow the previous line: a line was changed, added or removed');

@@ -6,6 +6,7 @@ import type { JsonObject } from './json';
 import type { Request } from './request';
 import type { Counters, CounterValues } from './counters';
 import type { PeerCertificateInfo } from './peer-certificate';
+import type { RecordSigner } from './record-signer';
 import type { Download, Upload } from './stream';
 
 export type LoginState = { state: 'ready' } | { state: 'pending'; resumeId: string } | { state: 'none' };
@@ -132,6 +133,10 @@ export interface OperationContext {
     readonly prefix: string;
     /** Folder of the journal; empty when there is none. */
     readonly journal: string;
+    /** Signs and checks records in folders. Undefined without a signing key. */
+    readonly signer: RecordSigner | undefined;
+    /** A folder that remembers across restarts what must be in other folders. */
+    readonly stateFolder: string | undefined;
   };
   readonly dryRun: boolean;
   readonly signal: AbortSignal | undefined;

@@ -23,6 +23,7 @@ export function redactSettings(settings: CheckedSettings): JsonObject {
     log: settings.log === true,
     pin: isSet(settings.pin),
     journal: isSet(settings.journal),
+    signed: isSet(settings.signingKey),
     vendor: isSet(settings.vendor),
     brand: isSet(settings.brand),
     tls: {

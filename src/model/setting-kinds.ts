@@ -1,7 +1,7 @@
 import type { Settings } from './settings';
 
 /** Settings for the login. They are stored as credentials, apart from all others. */
-export const CREDENTIAL_NAMES = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'] as const;
+export const CREDENTIAL_NAMES = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey', 'signingKey'] as const;
 export type CredentialName = (typeof CREDENTIAL_NAMES)[number];
 
 /** Settings that are one text, number or boolean and fit into a table cell. */

@@ -22,6 +22,7 @@ import { trusted, safeMessage, type SafeMessage } from './safe-message';
 
 /** Default seconds for one exchange. */
 export const DEFAULT_TIMEOUT_SECONDS = 30;
+const MIN_SIGNING_KEY_LENGTH = 16;
 
 /** TLS options. Names and meanings follow `tls.connect` and `tls.createSecureContext`. Texts are PEM; `pfx` is PKCS#12. */
 export interface TlsSettings {
@@ -84,6 +85,11 @@ export interface Settings {
   totpSecret?: string;
   /** Required for the login `key`. The library cannot renew it: after it expires, runs fail with `UNAUTHORIZED`. */
   apiKey?: string;
+  /**
+   * A random text of 16 characters or more that signs journal entries, containments, states of watches and locks. Records of this appliance
+   * without a valid code are then reported and not used. Default: nothing is signed.
+   */
+  signingKey?: string;
   /** Default: verified against the authorities of Node.js. */
   tls?: TlsSettings;
   /** Default: none. */
@@ -143,7 +149,7 @@ const CREDENTIAL_DESCRIPTIONS = {
 } as const;
 
 /** Settings that must be text, because they are sent as they are or searched for in responses. */
-const TEXT_SETTINGS = ['realm', 'username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'] as const;
+const TEXT_SETTINGS = ['realm', 'username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey', 'signingKey'] as const;
 
 /** Checks settings before anything is sent. Errors: `BAD_CONFIG` naming the property, the fault and what to do. */
 export function checkSettings(settings: Settings): CheckedSettings {
@@ -167,6 +173,8 @@ export function checkSettings(settings: Settings): CheckedSettings {
   checkWord('vendor', settings.vendor);
   checkWord('brand', settings.brand);
   checkGuards(settings);
+  if (settings.signingKey && settings.signingKey.length < MIN_SIGNING_KEY_LENGTH)
+    throw badConfig(`signingKey has fewer than ${MIN_SIGNING_KEY_LENGTH} characters. Enter a longer random text.`);
   return {
     ...settings,
     name: settings.name || host,

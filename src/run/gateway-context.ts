@@ -1,3 +1,4 @@
+import type { RecordSigner } from '../model/record-signer';
 import type { OperationContext, HostInfo, SupportInfo } from '../model/operation-context';
 import type { AbortSignalLike } from '../model/abort';
 import type { Coordination } from '../model/coordination';
@@ -13,15 +14,20 @@ export interface GatewayContext extends SenderDependencies {
   readonly coordination: Coordination;
   readonly hostInfo?: (() => HostInfo) | undefined;
   readonly readCache: ReadCache;
+  /** Signs records in folders. Undefined without a signing key. */
+  readonly signer?: RecordSigner | undefined;
+  /** A folder that remembers across restarts what must be in other folders. */
+  readonly stateFolder?: string | undefined;
 }
 
 /** The settings that operations may see, without credentials. */
-export function toOperationSettings({ settings }: GatewayContext): OperationContext['settings'] {
+export function toOperationSettings({ settings, signer, stateFolder }: GatewayContext): OperationContext['settings'] {
   const { name, login, realm = '', vendor = '', brand = '', connections, origin, prefix, journal = '' } = settings;
   const accounts = [settings.username, settings.secondUsername]
     .filter((account) => account !== undefined)
     .filter((account) => account !== '');
-  return { name, accounts, realm: login === 'realm' ? realm : '', vendor, brand, connections, base: origin + prefix, prefix, journal };
+  const ownRealm = login === 'realm' ? realm : '';
+  return { name, accounts, realm: ownRealm, vendor, brand, connections, base: origin + prefix, prefix, journal, signer, stateFolder };
 }
 
 export function getSupportInfo({ settings, transport, hostInfo }: GatewayContext): SupportInfo {

@@ -15,10 +15,13 @@ import { SessionTracker } from './session-tracker';
 import { SystemTracker } from './system-tracker';
 import type { Tracker } from './tracker';
 import { HealthTracker, LicenseTracker } from './limit-trackers';
+import type { RecordSigner } from '../model/record-signer';
 
 /** The part of a `Gateway` that a watch uses. */
 export interface WatchedGateway {
   readonly name: string;
+  /** Signs the saved state. */
+  readonly signer?: RecordSigner | undefined;
   run(name: string, input?: Readonly<Record<string, unknown>>, options?: { signal?: LightAbortController }): Promise<RunOutcome>;
   readConfiguration(
     input: JsonObject,

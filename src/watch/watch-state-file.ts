@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
+import type { RecordSigner } from '../model/record-signer';
 import { toFileError } from '../files/file-error';
 import { readRegularFile } from '../files/open-regular-file';
 import { AtomicFile, removeStalePartials, syncFolder } from '../files/atomic-file';
@@ -34,7 +35,8 @@ export interface RestoredState {
 const FORMAT = 'gateway-watch 1';
 /** The file is rewritten when the appended part is longer than this and longer than the state. */
 const MIN_REWRITE_BYTES = 1 << 20;
-const SENT_MARK = '"sent"\n';
+const SENT_MARK = '"sent"';
+const CODE_SUFFIX = / ([0-9a-f]{64})$/;
 
 /**
  * The saved state of one watch: a file of JSON lines. A check appends a line before its events are sent, and each event appends a mark
@@ -46,36 +48,44 @@ export class WatchStateFile {
   /** Makes the ids of events unique across restarts. */
   epoch = randomBytes(6).toString('base64url');
   #descriptor: number | undefined;
+  readonly #signer: RecordSigner | undefined;
+  /** The code of the last line. It chains the lines, so that none can be added, removed or moved. */
+  #lastCode = '';
   #appendedBytes = 0;
   #savedBytes = 0;
 
-  /** `identity`: a file with another identity is not used. */
-  constructor(file: string, identity: string) {
+  /** `identity`: a file with another identity is not used. With `signer`, neither is a file with a line that has no valid code. */
+  constructor(file: string, identity: string, signer?: RecordSigner) {
     this.#file = file;
     this.#identity = identity;
+    this.#signer = signer;
   }
 
   /** Reads the file. Undefined if it does not exist or has another identity. Errors: `BAD_INPUT` for a damaged file. */
   async load(): Promise<RestoredState | undefined> {
     let text: string;
+    await createFolder(dirname(this.#file));
     try {
-      await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
       await removeStalePartials(this.#file);
       text = (await readRegularFile(this.#file, MAX_STATE_BYTES)).toString('utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw toFileError(error, this.#file, 'read');
     }
-    const [header, ...lines] = this.#parseLines(text);
+    const texts = text.split('\n');
+    // The last line of a killed process is incomplete. Its events were not sent.
+    texts.pop();
+    const [header, ...lines] = this.#parseLines(texts.map((line) => line.replace(CODE_SUFFIX, '')));
     if (!isObject(header) || header.format !== FORMAT || typeof header.epoch !== 'string') throw this.#damagedFileError();
     if (header.identity !== this.#identity) return undefined;
+    this.#checkCodes(texts);
     this.epoch = header.epoch;
     return this.#parseState(header, lines);
   }
 
   /** Appends a check. When this returns, the entry survives the end of the process. */
   addEntry(entry: WatchStateEntry): void {
-    this.#append(`${JSON.stringify(entry)}\n`);
+    this.#append(JSON.stringify(entry));
   }
 
   /** Marks the next event of the last check as sent. */
@@ -96,13 +106,14 @@ export class WatchStateFile {
     unsentEntry?: WatchStateEntry,
   ): Promise<void> {
     this.close();
+    this.#lastCode = '';
     const { epoch } = this;
     let partial: AtomicFile | undefined;
     try {
       partial = await AtomicFile.create(this.#file);
       let savedBytes = 0;
       const write = async (line: object): Promise<void> => {
-        const bytes = Buffer.from(`${JSON.stringify(line)}\n`, 'utf8');
+        const bytes = this.#seal(JSON.stringify(line));
         savedBytes += bytes.length;
         await partial?.write(bytes);
       };
@@ -115,7 +126,7 @@ export class WatchStateFile {
       await syncFolder(dirname(this.#file));
       this.#savedBytes = savedBytes;
       this.#appendedBytes = 0;
-      this.#descriptor = openSync(this.#file, 'a');
+      this.#descriptor = openForAppend(this.#file);
     } catch (error) {
       await partial?.discard();
       throw toFileError(error, this.#file, 'written');
@@ -133,7 +144,7 @@ export class WatchStateFile {
   #append(line: string): void {
     if (this.#descriptor === undefined) throw toFileError(Object.assign(new Error('it is not open'), { code: '' }), this.#file, 'written');
     try {
-      const bytes = Buffer.from(line, 'utf8');
+      const bytes = this.#seal(line);
       for (let done = 0; done < bytes.length;) done += writeSync(this.#descriptor, bytes, done);
       this.#appendedBytes += bytes.length;
     } catch (error) {
@@ -143,10 +154,24 @@ export class WatchStateFile {
     }
   }
 
-  /** Drops the last line if a killed process left it incomplete. Its events were not sent. */
-  #parseLines(text: string): unknown[] {
-    const lines = text.split('\n');
-    lines.pop();
+  /** Returns the line with its code. */
+  #seal(line: string): Buffer {
+    if (!this.#signer) return Buffer.from(`${line}\n`, 'utf8');
+    this.#lastCode = this.#signer.sign('watch', `${this.#lastCode}\n${line}`);
+    return Buffer.from(`${line} ${this.#lastCode}\n`, 'utf8');
+  }
+
+  #checkCodes(lines: readonly string[]): void {
+    if (!this.#signer) return;
+    let lastCode = '';
+    for (const line of lines) {
+      const code = CODE_SUFFIX.exec(line)?.[1] ?? '';
+      if (!this.#signer.isValid('watch', `${lastCode}\n${line.replace(CODE_SUFFIX, '')}`, code)) throw this.#forgedFileError();
+      lastCode = code;
+    }
+  }
+
+  #parseLines(lines: readonly string[]): unknown[] {
     try {
       return lines.map((line) => JSON.parse(line) as unknown);
     } catch {
@@ -174,6 +199,14 @@ export class WatchStateFile {
     return { state: header.state, changes, isUnreachable, number, unsentEntry };
   }
 
+  #forgedFileError(): GatewayError {
+    return new GatewayError(
+      'BAD_INPUT',
+      safeMessage`${this.#file} has no valid code of the signing key, so it is not used: somebody else wrote it, or it is older than the key. The watch starts over; events since the last check are not sent.`,
+      { sent: false },
+    );
+  }
+
   #damagedFileError(): GatewayError {
     return new GatewayError(
       'BAD_INPUT',
@@ -181,6 +214,22 @@ export class WatchStateFile {
       { sent: false },
     );
   }
+}
+
+/** Creates the folder below an existing one only: a share that is not mounted must be noticed. */
+async function createFolder(folder: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw toFileError(error, folder, 'written');
+  });
+}
+
+/** Opens a regular file. A pipe in its place is an error and never waits for a reader. */
+function openForAppend(file: string): number {
+  const { O_WRONLY, O_APPEND, O_NONBLOCK = 0 } = constants;
+  const descriptor = openSync(file, O_WRONLY | O_APPEND | O_NONBLOCK);
+  if (fstatSync(descriptor).isFile()) return descriptor;
+  closeSync(descriptor);
+  throw Object.assign(new Error('it is not a regular file'), { code: '' });
 }
 
 function isEntry(line: unknown): line is WatchStateEntry {

@@ -80,7 +80,7 @@ export class Watcher implements Subscriber {
     this.#clock = options.clock ?? systemClock;
     this.#tracker = kind.createTracker(options, this.#clock, gateway.name);
     const identity = JSON.stringify([options.watch, gateway.name, kind.identity?.(options) ?? null]);
-    this.#stateFile = stateFile === undefined ? undefined : new WatchStateFile(stateFile, identity);
+    this.#stateFile = stateFile === undefined ? undefined : new WatchStateFile(stateFile, identity, gateway.signer);
     this.#epoch = this.#stateFile?.epoch ?? Math.floor(this.#clock.now()).toString(36);
     this.#poller = getSharedPoller(gateway, options.watch, kind, kind.input?.(options) ?? {}, this.#clock);
   }

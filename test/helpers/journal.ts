@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { JournalEntry, JournalLine } from '../../src/journal/journal-line';
+import { sealLine, type JournalEntry, type JournalLine } from '../../src/journal/journal-line';
 import type { JournalVerification } from '../../src/journal/verify-journal';
 import type { Settings } from '../../src/model/settings';
 import { Resource } from '../../src/simulator/tree';
@@ -45,6 +45,19 @@ export function readAllJournalLines(journal: string, allowTornLine = false): Jou
     if (!allowTornLine && rest !== '') throw new Error(`${name} ends in half of a line`);
     return lines.map((line) => JSON.parse(line) as JournalLine);
   });
+}
+
+/** The text of a journal file as another process would have written it: an id belongs to the file that it names. */
+export function rewriteForFile(text: string, name: string): string {
+  let prev = '';
+  const lines = text.split('\n').slice(0, -1);
+  const rewritten = lines.map((raw) => {
+    const { hash: _hash, ...line } = JSON.parse(raw) as JournalLine;
+    const sealed = sealLine({ ...line, id: `${name.replace('.jsonl', '')}-${line.id.split('-').at(-1)}`, prev });
+    prev = sealed.hash;
+    return sealed.text;
+  });
+  return rewritten.join('');
 }
 
 /** The configuration without secrets, sorted by name. */

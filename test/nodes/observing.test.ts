@@ -357,6 +357,7 @@ describe('a support bundle', () => {
       login: 'realm',
       totpSecret: 'JBSWY3DPEHPK3PXP',
       apiKey: 'planted-key',
+      signingKey: 'planted-signing-key',
       tls: { ca: 'planted-ca', cert: 'planted', key: 'planted', pfx: 'planted', passphrase: 'planted', servername: 'planted' },
       timeout: 1,
       transferTimeout: 2,

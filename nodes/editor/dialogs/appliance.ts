@@ -1,6 +1,6 @@
 import { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkMaxQueued } from './appliance-validators';
 import { labelFormButtons } from '../fields/row-elements';
-import { getCurrentConfigValue, setOpenConfigNode } from '../dialog-state';
+import { createSigningKey, getCurrentConfigValue, setOpenConfigNode } from '../dialog-state';
 import { finishConnectionTest, attachTestButton } from './test-connection-button';
 import { isVariable, renderMarkup, showError } from '../text';
 
@@ -55,9 +55,10 @@ export function openAppliance(node: RedNode): void {
   attachTestButton(node);
 }
 
-/** Trims the address, because a copied address often has spaces around it. */
+/** Trims the address, because a copied address often has spaces around it, and creates a signing key for a new appliance. */
 export function saveAppliance(_node: RedNode): void {
   input('url').val(String(input('url').val() ?? '').trim());
+  if (!input('signingKey').val()) input('signingKey').val(createSigningKey());
   finishConnectionTest(true);
   setOpenConfigNode(undefined);
 }

@@ -1,6 +1,6 @@
 import { post, collectDraftNodes, type ApiResult } from '../api';
 import { labelFormButtons, labelTypedInput } from '../fields/row-elements';
-import { findConfigInput, getCurrentConfigValue, setOpenConfigNode, readConfigText } from '../dialog-state';
+import { createSigningKey, findConfigInput, getCurrentConfigValue, setOpenConfigNode, readConfigText } from '../dialog-state';
 import { pluralized, isVariable, renderMarkup, showError, toPropertyText } from '../text';
 
 /** Number of credential sets besides the default set. The runtime has the same limit. */
@@ -12,6 +12,7 @@ const SET_FIELDS = [
   ['secondPassword', 'password', 'appliance.second-password'],
   ['totpSecret', 'password', 'appliance.totp-secret'],
   ['apiKey', 'password', 'appliance.api-key'],
+  ['signingKey', 'password', 'appliance.signing-key'],
 ] as const;
 /** The first fields of a set are visible; the others are in a fold. */
 const VISIBLE_FIELDS = 2;
@@ -125,6 +126,18 @@ export function openInventory(node: RedNode): void {
   show();
   void showDeployedState(node);
   $('#gateway-test-all').on('click', () => void testAllAppliances(node));
+}
+
+/** Creates signing keys for the sets that the node stores. */
+export function saveInventory(): void {
+  if (findConfigInput('secrets').val() !== 'folder' && findConfigInput('secrets').val() !== 'environment') {
+    const names = ['default', ...parseSetNames(String(findConfigInput('sets').val() ?? ''))];
+    for (const set of setNumbers.slice(0, names.length)) {
+      const input = findConfigInput(toCredentialName('signingKey', set));
+      if (!input.val()) input.val(createSigningKey());
+    }
+  }
+  closeInventory();
 }
 
 export function closeInventory(): void {

@@ -11,10 +11,11 @@ import { LocalUsers } from '../users/local-users';
 
 /** The actions of a containment, performed with one run of an operation. */
 export function containmentActionsFor(call: OperationContext): ContainmentActions {
-  const { accounts } = call.settings;
+  const { accounts, signer } = call.settings;
   const appliance = toApplianceHash(call.settings.base);
   return {
     appliance,
+    signer,
     isDryRun: call.dryRun,
     isEnabled: async (server, name) => {
       const user = await new LocalUsers(server, call).find(name);

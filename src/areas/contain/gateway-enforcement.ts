@@ -46,6 +46,7 @@ export function startGatewayEnforcement(
     appliance: toApplianceHash(origin + prefix),
     every,
     folder,
+    signer: gatewayContext.signer,
     canContain,
     perform: (work, timeLimitMs) => {
       const canceller = new LightAbortController();

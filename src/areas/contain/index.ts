@@ -46,7 +46,7 @@ function parsePerson(
 /** Includes the folder from now on. */
 function registerFolder(path: string | undefined, call: OperationContext): string {
   const appliance = toApplianceHash(call.settings.base);
-  if (path !== undefined) getContainmentStores(appliance).forFolder(path);
+  if (path !== undefined) getContainmentStores(appliance).forFolder(path, call.settings.signer);
   return appliance;
 }
 

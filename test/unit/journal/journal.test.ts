@@ -7,6 +7,7 @@ import {
   createTemporaryFolder,
   startWithJournal,
   readAllJournalLines,
+  rewriteForFile,
   fetchJournalEntries,
   checkJournal,
   withPatchedFileHandles,
@@ -126,7 +127,7 @@ describe('a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({
       ok: false,
       broken: [
-        { file: lost, line: 0, why: expect.stringMatching(/^it is missing, but this process wrote to it at 2.*begins anew$/) as string },
+        { file: lost, line: 0, why: expect.stringMatching(/^it is missing, but this Node-RED wrote to it at 2.*begins anew$/) as string },
       ],
     });
     rmSync(journal, { recursive: true });
@@ -222,14 +223,12 @@ describe('journal.verify', () => {
   });
 
   it('finds a missing file, and a cut end if another file follows', async () => {
-    const { gateway, journal } = await some();
-    const [first = ''] = listJournalFiles(journal);
-    // Acts like a second process: a new file is started when the old one is gone.
-    renameSync(join(journal, first), join(journal, `${first}.aside`));
-    const aside = join(journal, `${first}.aside`);
+    const { journal: source } = await some();
+    const [first = ''] = listJournalFiles(source);
+    // The file of another process, which is gone.
+    const { gateway, journal } = await startWithJournal();
     const name = first.replace(/-\d+-(\w+)\.jsonl$/, '-999999999-$1.jsonl');
-    writeFileSync(join(journal, name), readFileSync(aside));
-    rmSync(aside);
+    writeFileSync(join(journal, name), rewriteForFile(readFileSync(join(source, first), 'utf8'), name));
     await gateway.run('config.update', { path: ROLE, body: { description: 'd' } });
     expect(listJournalFiles(journal)).toHaveLength(2);
     expect(await checkJournal(gateway)).toMatchObject({ files: 2, entries: 4, ok: true });
@@ -259,11 +258,13 @@ describe('journal.verify', () => {
     const goneName = name.replace(/-\d+-(\w+)\.jsonl$/, '-999999999-$1.jsonl');
     // Another folder, of which this process remembers nothing.
     const { gateway: other, journal: otherJournal } = await startWithJournal();
-    writeFileSync(join(otherJournal, goneName), half);
+    const otherBytes = Buffer.from(rewriteForFile(bytes.toString(), goneName));
+    const otherHalf = otherBytes.subarray(0, otherBytes.length - 30);
+    writeFileSync(join(otherJournal, goneName), otherHalf);
     expect(await checkJournal(other)).toMatchObject({ ok: true, entries: 3 });
     expect(await fetchJournalEntries(other)).toHaveLength(3);
     // An incomplete line in the middle is an error.
-    writeFileSync(join(otherJournal, goneName), Buffer.concat([half, Buffer.from('\n'), bytes]));
+    writeFileSync(join(otherJournal, goneName), Buffer.concat([otherHalf, Buffer.from('\n'), otherBytes]));
     expect((await checkJournal(other)).broken[0]).toMatchObject({ file: goneName, line: 6 });
     expect((await expectFailure(other.run('journal.list'))).code).toBe('BAD_CONFIG');
   });

@@ -161,6 +161,7 @@ describe('Settings in a support bundle', () => {
       log: false,
       pin: false,
       journal: false,
+      signed: false,
       vendor: false,
       brand: false,
       tls: { verified: true, ca: false, 'client-certificate': false, servername: false },
