@@ -19,7 +19,7 @@ export class JournalMemory {
   readonly #stateFolder: string;
   readonly #file: string;
   #unsaved: WrittenLine | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #isScheduled = false;
   #delayMs = 0;
 
   constructor(folder: string, stateFolder: string) {
@@ -38,7 +38,9 @@ export class JournalMemory {
 
   save(line: WrittenLine): void {
     this.#unsaved = line;
-    this.#timer ??= setTimeout(() => void this.#write(), this.#delayMs).unref();
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setTimeout(() => void this.#write(), this.#delayMs).unref();
     this.#delayMs = SAVE_DELAY_MS;
   }
 
@@ -55,7 +57,7 @@ export class JournalMemory {
     } catch {
       await partial?.discard();
     }
-    this.#timer = undefined;
+    this.#isScheduled = false;
     if (this.#unsaved !== line && this.#unsaved) this.save(this.#unsaved);
   }
 }

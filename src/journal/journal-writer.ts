@@ -41,6 +41,11 @@ interface OpenFiles {
 
 const writers = new Map<string, JournalWriter>();
 
+/** Forgets what this process has written, like a restart. For tests. */
+export function resetJournalWriters(): void {
+  writers.clear();
+}
+
 /** A line in the file that may not be on the disk yet. */
 type AnnouncedLine = readonly [pending: PendingLine, id: string];
 

@@ -52,7 +52,7 @@ export function rewriteForFile(text: string, name: string): string {
   let prev = '';
   const lines = text.split('\n').slice(0, -1);
   const rewritten = lines.map((raw) => {
-    const { hash: _hash, ...line } = JSON.parse(raw) as JournalLine;
+    const line = { ...(JSON.parse(raw) as JournalLine), hash: undefined };
     const sealed = sealLine({ ...line, id: `${name.replace('.jsonl', '')}-${line.id.split('-').at(-1)}`, prev });
     prev = sealed.hash;
     return sealed.text;

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { Gateway } from '../../../src/gateway';
 import { RecordSigner } from '../../../src/model/record-signer';
 import { sealLine, sha256, type JournalLine } from '../../../src/journal/journal-line';
-import { JournalWriter } from '../../../src/journal/journal-writer';
+import { JournalWriter, resetJournalWriters } from '../../../src/journal/journal-writer';
 import { verifyJournal } from '../../../src/journal/verify-journal';
 import { resetContainmentStores, getContainmentStores } from '../../../src/contain/containment-store';
 import { WatchStateFile } from '../../../src/watch/watch-state-file';
@@ -19,6 +19,20 @@ const ROLE = 'users/user-roles/user-role/Users';
 const PATH = `/api/v1/configuration/${ROLE}`;
 const FORGED_DATA = { subject: { paths: [PATH], deep: false }, before: { [PATH]: { description: 'forged' } }, method: 'PUT', body: {} };
 
+const ENTRY_FIELDS = {
+  ...{ at: '2026-11-20T08:00:00.000Z', appliance: 'vpn-1', 'serial-number': null, node: null, flow: null, actor: null },
+  ...{
+    operation: 'config.update',
+    request: { method: 'PUT', path: '/' },
+    status: 200,
+    ok: true,
+    code: null,
+    changed: true,
+    diff: null,
+    undo: false,
+  },
+};
+
 /** Writes a file whose chain is valid, as somebody without the key can. */
 function plant(journal: string, name: string, lines: readonly object[]): void {
   let prev = '';
@@ -30,7 +44,8 @@ function plant(journal: string, name: string, lines: readonly object[]): void {
   writeFileSync(join(journal, name), texts.join(''));
 }
 
-const withoutChain = ({ prev: _prev, hash: _hash, mac: _mac, follows: _follows, kept: _kept, ...line }: JournalLine): object => line;
+const withoutChain = (line: JournalLine): object => ({ ...line, ...NO_CHAIN });
+const NO_CHAIN = { prev: undefined, hash: undefined, mac: undefined, follows: undefined, kept: undefined };
 
 /** Plants undo data and returns its hash. */
 function plantUndoData(journal: string, name: string, data: object): string {
@@ -69,17 +84,9 @@ describe.each([
   it('accepts an entry that the same process completed in its next file', async () => {
     const { gateway, journal } = await startWithJournal({}, more);
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
-    const { signer } = gateway as unknown as Gateway;
+    const { signer } = gateway;
     const writer = JournalWriter.forFolder(journal);
-    const {
-      kept: _kept,
-      follows: _follows,
-      prev: _prev,
-      hash: _hash,
-      mac: _mac,
-      id: _id,
-      ...fields
-    } = readAllJournalLines(journal)[0] as JournalLine;
+    const fields = { ...ENTRY_FIELDS, appliance: 'vpn-1' };
     const id = await writer.announce(fields, undefined, signer);
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
     try {
@@ -205,46 +212,30 @@ describe('a signing key', () => {
 });
 
 describe('a journal that was lost', () => {
-  const fields = {
-    ...{ at: '2026-11-20T08:00:00.000Z', appliance: 'vpn-1', 'serial-number': null, node: null, flow: null, actor: null },
-    ...{
-      operation: 'config.update',
-      request: { method: 'PUT', path: '/' },
-      status: 200,
-      ok: true,
-      code: null,
-      changed: true,
-      diff: null,
-      undo: false,
-    },
-  };
-
   it('is noticed after a restart, and its folder is not created again', async () => {
     const folder = join(createTemporaryFolder(), 'journal');
     const stateFolder = join(createTemporaryFolder(), 'state');
-    await JournalWriter.forFolder(folder, stateFolder).announce(fields, undefined);
+    await JournalWriter.forFolder(folder, stateFolder).announce(ENTRY_FIELDS, undefined);
     await vi.waitFor(() => expect(readdirSync(stateFolder).filter((name) => name.endsWith('.json'))).toHaveLength(1));
     rmSync(folder, { recursive: true });
     // A restart forgets everything except the files.
-    vi.resetModules();
-    const { JournalWriter: RestartedWriter } = await import('../../../src/journal/journal-writer');
-    const { verifyJournal: verifyAgain } = await import('../../../src/journal/verify-journal');
-    expect((await verifyAgain(folder, undefined, stateFolder)).broken).toMatchObject([
+    resetJournalWriters();
+    expect((await verifyJournal(folder, undefined, stateFolder)).broken).toMatchObject([
       { line: 0, why: expect.stringContaining('the journal begins anew') as string },
     ]);
-    const announced = RestartedWriter.forFolder(folder, stateFolder).announce(fields, undefined);
+    const announced = JournalWriter.forFolder(folder, stateFolder).announce(ENTRY_FIELDS, undefined);
     expect(await announced.catch((error: unknown) => error)).toMatchObject({
       code: 'BAD_CONFIG',
       details: { statusReason: 'journal-not-writable' },
     });
     mkdirSync(folder);
-    await RestartedWriter.forFolder(folder, stateFolder).announce(fields, undefined);
-    expect(await verifyAgain(folder, undefined, stateFolder)).toMatchObject({ ok: false, files: 1 });
+    await JournalWriter.forFolder(folder, stateFolder).announce(ENTRY_FIELDS, undefined);
+    expect(await verifyJournal(folder, undefined, stateFolder)).toMatchObject({ ok: false, files: 1 });
   });
 
   it('is refused at once below /proc, where a recursive mkdir never returns', async () => {
     for (const folder of ['/proc/nowhere', '/proc/nowhere/journal', '/proc/1/journal'])
-      expect((await expectFailure(JournalWriter.forFolder(folder).announce(fields, undefined))).code).toBe('BAD_CONFIG');
+      expect((await expectFailure(JournalWriter.forFolder(folder).announce(ENTRY_FIELDS, undefined))).code).toBe('BAD_CONFIG');
     expect((await expectFailure(new WatchStateFile('/proc/nowhere/watch/x.jsonl', 'id').load())).code).toBe('BAD_INPUT');
     expect(await verifyJournal(createTemporaryFolder())).toMatchObject({ ok: true });
   });
