@@ -84,19 +84,22 @@ describe.skipIf(skipped)('fleet dialogs', () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
-  it.each(['r1', 't1', 'd1', 'c1', 'eng'])('open for %s without errors or missing texts, and Done changes nothing', async (id) => {
-    const before = await editor.exported(id);
-    expect(await editor.verdict(id)).toMatchObject({ valid: true, errors: [] });
-    await editor.openNode(id);
-    const words = await editor.text('.red-ui-tray .gateway-form');
-    // A missing text shows its catalog key.
-    expect(words).not.toMatch(/\b(common|run|task|done|control|engine)\.[a-zA-Z]+/);
-    await editor.done();
-    expect(await editor.exported(id)).toEqual(before);
-    expect(editor.complaints).toEqual([]);
-  });
+  it.each(['r1', 't1', 'd1', 'c1', 'eng'])(
+    'fleet dialogs open for %s without errors or missing texts, and Done changes nothing',
+    async (id) => {
+      const before = await editor.exported(id);
+      expect(await editor.verdict(id)).toMatchObject({ valid: true, errors: [] });
+      await editor.openNode(id);
+      const words = await editor.text('.red-ui-tray .gateway-form');
+      // A missing text shows its catalog key.
+      expect(words).not.toMatch(/\b(common|run|task|done|control|engine)\.[a-zA-Z]+/);
+      await editor.done();
+      expect(await editor.exported(id)).toEqual(before);
+      expect(editor.complaints).toEqual([]);
+    },
+  );
 
-  it('use defaults for properties that a flow leaves out', async () => {
+  it('fleet dialogs use defaults for properties that a flow leaves out', async () => {
     expect(await editor.verdict('c2')).toMatchObject({ valid: true, errors: [] });
     await editor.openNode('c2');
     expect(await editor.text('[data-error="limit"]')).toBe('');
@@ -104,7 +107,7 @@ describe.skipIf(skipped)('fleet dialogs', () => {
     expect(await editor.exported('c2')).toMatchObject({ limit: '100' });
   });
 
-  it('show the fields of the chosen operation for a run, without secret fields', async () => {
+  it('fleet dialogs show the fields of the chosen operation for a run, without secret fields', async () => {
     await editor.openNode('r1');
     expect(await editor.shownFields()).toEqual(['name', 'max']);
     expect(await editor.fields(['name', 'max'])).toEqual(KILL);
@@ -122,7 +125,7 @@ describe.skipIf(skipped)('fleet dialogs', () => {
     expect(editor.complaints).toEqual([]);
   });
 
-  it('show an error text for an invalid number', async () => {
+  it('fleet dialogs show an error text for an invalid number', async () => {
     await editor.openNode('t1');
     await editor.page.evaluate(() => $('#node-input-atOnce').val('none').trigger('change'));
     expect(await editor.text('[data-error="atOnce"]')).toBe('Enter a whole number from 1.');
@@ -134,7 +137,7 @@ describe.skipIf(skipped)('fleet dialogs', () => {
     ['de', 'Auswahl', 'Flottenlauf', 'Führt eine Operation auf vielen Appliances aus'],
     ['ja', '選択', 'フリート実行', '1つの操作を多数の機器に実行します'],
     ['zh-CN', '选择', '机群运行', '在多台设备上执行一项操作'],
-  ])('are complete, fit their frame and have enough contrast in %s', async (language, select, palette, help) => {
+  ])('fleet dialogs are complete, fit their frame and have enough contrast in %s', async (language, select, palette, help) => {
     const { page } = editor;
     await page.evaluate((wanted) => localStorage.setItem('editor-language', wanted), language);
     await editor.reload('r1');
@@ -159,7 +162,7 @@ describe.skipIf(skipped)('fleet dialogs', () => {
     expect(editor.complaints).toEqual([]);
   });
 
-  it('never export or log the address of the database', async () => {
+  it('fleet dialogs never export or log the address of the database', async () => {
     expect(JSON.stringify(await editor.exported('eng'))).not.toContain('planted');
     expect(red.output()).not.toContain('planted');
   });

@@ -60,7 +60,7 @@ describe('a run of two engines', () => {
     expect(other.delivered).toEqual([]);
   });
 
-  it('is rejected if its id exists, also by the other engine, and sends nothing', async () => {
+  it('a run of two engines is rejected if its id exists, also by the other engine, and sends nothing', async () => {
     const { run: before } = await run('config.ensure', ENSURE_INPUT);
     bench.reset();
     const again = bench.createRun(before.id, { operation: 'config.ensure', input: ENSURE_INPUT });
@@ -206,7 +206,7 @@ describe('an approved plan', () => {
     ]);
   });
 
-  it('is rejected unless it is a finished dry run that was not stopped', async () => {
+  it('an approved plan is rejected unless it is a finished dry run that was not stopped', async () => {
     const of = (id: string): Promise<unknown> => expectFailure(one.engine.approve(id, 'approved anyhow', null));
     expect(await of('none at all')).toMatchObject({ code: 'NOT_FOUND' });
     const { run: real } = await run('config.ensure', ENSURE_INPUT, { items: four });

@@ -23,7 +23,7 @@ async function waitForReport(member: FleetMember, id: string) {
 }
 
 describe('fleet identity', () => {
-  it('has different keys for different inventories and names', () => {
+  it('fleet identity has different keys for different inventories and names', () => {
     const identities = [
       { inventory: 'a', name: '' },
       { inventory: 'a', name: 'b' },
@@ -106,7 +106,7 @@ describe('engines of one fleet with different inventories', () => {
     await wrong?.close();
   });
 
-  it('do not share a run, report the difference, and never write to an appliance with another address', async () => {
+  it('engines of one fleet with different inventories do not share a run, report the difference, and never write to an appliance with another address', async () => {
     const first = await right.startMember({ onInventoryCheck: (hasDifferences) => checks.right.push(hasDifferences) });
     const second = await right.startMember({
       entries: wrong.entries,
@@ -140,7 +140,7 @@ describe('engines of one fleet with different inventories', () => {
     expect(wrong.appliances.flatMap(({ requests }) => requests)).toEqual([]);
   });
 
-  it('name neither hosts nor addresses in any table', async () => {
+  it('engines of one fleet with different inventories name neither hosts nor addresses in any table', async () => {
     const database = new Database(right.url);
     const rows = await database.query('SELECT item::text FROM gateway_fleet.item UNION ALL SELECT lease::text FROM gateway_fleet.lease');
     await database.close();

@@ -170,7 +170,7 @@ describe('the start of an engine', () => {
 });
 
 describe('a job without data', () => {
-  it('is removed with an error that names it, and does not disturb other jobs', async () => {
+  it('a job without data is removed with an error that names it, and does not disturb other jobs', async () => {
     const faults: GatewayError[] = [];
     const fleet = { inventory: 'null-payload', name: '' };
     const member = await bench.startMember({ fleet, onFault: (fault) => faults.push(fault) });

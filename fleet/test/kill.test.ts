@@ -206,7 +206,7 @@ describe('reports under kills', () => {
     SELECT pg_advisory_lock(${LOCK})`;
   const FREE = `SELECT pg_advisory_unlock(${LOCK}); DROP FUNCTION cannot_note, is_long CASCADE`;
 
-  it('are delivered again with redelivered if the process died between claim, delivery and record', async () => {
+  it('reports under kills are delivered again with redelivered if the process died between claim, delivery and record', async () => {
     const told = (run: string): unknown[] =>
       reds.flatMap((red) => red.readLog('report').flatMap((one) => (one.run === run ? [one.redelivered === true] : [])));
     await sql.query(HELD);

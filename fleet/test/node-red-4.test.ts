@@ -36,7 +36,7 @@ describe('the package in Node-RED 4.1', () => {
     expect(red.readReports('four')).toMatchObject([{ total: COUNT, ok: COUNT }]);
   });
 
-  it('is allowed by the version limits of the package', () => {
+  it('the package in Node-RED 4.1 is allowed by the version limits of the package', () => {
     const manifest = JSON.parse(readFileSync(join(__dirname, '..', 'package.json'), 'utf8')) as {
       engines: { node: string };
       'node-red': { version: string };

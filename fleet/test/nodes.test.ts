@@ -82,7 +82,7 @@ afterAll(async () => {
 });
 
 describe('two Node-RED instances', () => {
-  it('share a run, and the one that got the message sends progress and one report', async () => {
+  it('two Node-RED instances share a run, and the one that got the message sends progress and one report', async () => {
     await one.startRun('together');
     await waitUntil(() => one.readReports('together').length > 0, one.output());
     expect(one.readReports('together')).toMatchObject([{ run: 'together', total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 }]);
@@ -93,7 +93,7 @@ describe('two Node-RED instances', () => {
     expect(one.readLog('progress').some(({ run }) => run === 'together')).toBe(true);
   });
 
-  it('reject a second start of the same run in either instance', async () => {
+  it('two Node-RED instances reject a second start of the same run in either instance', async () => {
     await one.startRun('nightly');
     await waitUntil(() => one.readReports('nightly').length > 0);
     bench.reset();
@@ -103,7 +103,7 @@ describe('two Node-RED instances', () => {
     expect([...bench.countWritesByAppliance().values()].some(Boolean)).toBe(false);
   });
 
-  it('write reports and errors in the language of the instance that got the message', async () => {
+  it('two Node-RED instances write reports and errors in the language of the instance that got the message', async () => {
     await other.startRun('auf-deutsch');
     await waitUntil(() => other.readReports('auf-deutsch').length > 0, other.output());
     const said = other.readLog('report').find(({ run }) => run === 'auf-deutsch');
@@ -116,12 +116,12 @@ describe('two Node-RED instances', () => {
     expect(other.readLog('error').at(-1)?.envelope?.['summary']).toBe('Ressource sicherstellen: fehlgeschlagen (CONFLICT).');
   });
 
-  it('warn in their own language about engines with different databases and tasks with the same name', async () => {
+  it('two Node-RED instances warn in their own language about engines with different databases and tasks with the same name', async () => {
     const SAID = [/zwei Flottenaufgaben mit dem Namen doubled,/, /Engines mit verschiedenen Datenbanken.* der Engine eng\./];
     for (const said of SAID) await waitUntil(() => said.test(other.output()), `${String(said)}\n${other.output()}`);
   });
 
-  it('run a task flow for each appliance, and an error at the done node fails the item', async () => {
+  it('two Node-RED instances run a task flow for each appliance, and an error at the done node fails the item', async () => {
     bench.fleet
       .getAppliance('vpn-007')
       .fault({ match: ({ path }) => path.includes('system-information'), status: 404, body: '{}', times: Infinity });
@@ -135,7 +135,7 @@ describe('two Node-RED instances', () => {
       expect(appliance.requests.filter(({ path }) => path.includes('system-information'))).toHaveLength(1);
   });
 
-  it('store the payload of a task flow without secrets of any type', async () => {
+  it('two Node-RED instances store the payload of a task flow without secrets of any type', async () => {
     await one.post('/leak', { run: 'leaking' });
     await waitUntil(() => one.readReports('leaking').length > 0, one.output());
     const [report] = one.readReports('leaking');

@@ -68,7 +68,7 @@ const countJobs = async (): Promise<number> =>
   )[0]?.n ?? 0;
 
 describe('item states', () => {
-  it('match the CHECK constraint of the table, and each state has a predecessor', async () => {
+  it('item states match the CHECK constraint of the table, and each state has a predecessor', async () => {
     const [row] = await database.query<{ check: string }>(
       `SELECT pg_get_constraintdef(oid) AS check FROM pg_constraint WHERE conrelid = 'gateway_fleet.item'::regclass AND contype = 'c'`,
     );
@@ -76,12 +76,12 @@ describe('item states', () => {
     for (const state of ITEM_STATES.slice(1)) expect(getPreviousStates(state), state).not.toEqual([]);
   });
 
-  it('have four final states, of which failed and unknown count as failures', () => {
+  it('item states have four final states, of which failed and unknown count as failures', () => {
     expect(ITEM_STATES.filter(isFinalState)).toEqual(['ok', 'failed', 'unknown', 'skipped']);
     expect(ITEM_STATES.filter(isFailureState)).toEqual(['failed', 'unknown']);
   });
 
-  it('never lead from sending back to claimed, waiting or skipped', () => {
+  it('item states never lead from sending back to claimed, waiting or skipped', () => {
     expect(NEXT_STATES.sending).not.toContain('claimed');
     expect(NEXT_STATES.sending).not.toContain('waiting');
     expect(NEXT_STATES.sending).not.toContain('skipped');
@@ -144,7 +144,7 @@ describe('an item of the run store', () => {
     expect(await store.markSending(second)).toBe(true);
   });
 
-  it('must be checked by the next holder once its write may have been sent', async () => {
+  it('an item of the run store must be checked by the next holder once its write may have been sent', async () => {
     await store.createRun(createRequest());
     expect(await store.markSending(await claimItem(0, 'gone'))).toBe(true);
     const result = await store.claimItem(id, 0, 'two', FINGERPRINT);
@@ -154,7 +154,7 @@ describe('an item of the run store', () => {
     expect((await store.findRun(id))?.failed).toBe(1);
   });
 
-  it('is claimed by one of eight workers that try at the same moment', async () => {
+  it('an item of the run store is claimed by one of eight workers that try at the same moment', async () => {
     await store.createRun(createRequest());
     const names = Array.from({ length: 8 }, (_, index) => `worker-${index}`);
     await Promise.all(names.map((name) => store.recordHeartbeat(name, 60, FINGERPRINT)));
@@ -172,7 +172,7 @@ describe('an item of the run store', () => {
     expect((await store.listItems(id))[0]).toMatchObject({ code: 'A\ufffd', message: kept, data: { [kept]: [kept] } });
   });
 
-  it('can be released only before its write may have been sent', async () => {
+  it('an item of the run store can be released only before its write may have been sent', async () => {
     await store.createRun(createRequest());
     const claim = await claimItem(0);
     await store.releaseItem(claim);
@@ -237,7 +237,7 @@ describe('a run of the run store', () => {
     expect(await store.findRun(id)).toMatchObject({ stopped: 'failures' });
   });
 
-  it('can be paused, resumed and canceled', async () => {
+  it('a run of the run store can be paused, resumed and canceled', async () => {
     await store.createRun(createRequest());
     await store.advanceRun(id);
     expect(await store.controlRun(id, 'pause')).toBe(true);
@@ -271,7 +271,7 @@ describe('a run of the run store', () => {
       await store.advanceRun(id);
     };
 
-    it('is reported once by the engine that started it, or by another one after that is gone', async () => {
+    it('with a report is reported once by the engine that started it, or by another one after that is gone', async () => {
       await finishRun({});
       expect(await claimReports('there', ['nightly'])).toEqual([]);
       await store.removeHeartbeat('here');
@@ -280,7 +280,7 @@ describe('a run of the run store', () => {
       expect(taken.flat()).toEqual([id]);
     });
 
-    it('is reported to its node by id even after the node was renamed', async () => {
+    it('with a report is reported to its node by id even after the node was renamed', async () => {
       await finishRun({ nodeId: 'abc' });
       expect(await claimReports('here', ['weekly'], ['other'])).toEqual([]);
       expect(await claimReports('here', ['weekly'], ['abc'])).toEqual([id]);
@@ -302,7 +302,7 @@ describe('a run of the run store', () => {
       for (const holder of ['here', 'there']) expect(await store.claimReport(id, holder)).toBeUndefined();
     });
 
-    it('is claimed as a redelivery after the first claimant died', async () => {
+    it('with a report is claimed as a redelivery after the first claimant died', async () => {
       await finishRun({});
       expect(await claimReports('here', ['nightly'])).toEqual([id]);
       expect(await claimReports('there', ['nightly'])).toEqual([]);
@@ -318,7 +318,7 @@ describe('a run of the run store', () => {
     });
   });
 
-  it('is deleted after the given days, or after one day if its node has too many runs, but never while it is open', async () => {
+  it('a run of the run store is deleted after the given days, or after one day if its node has too many runs, but never while it is open', async () => {
     await database.query('DELETE FROM gateway_fleet.run');
     const run = async (name: string, node: string, days: number, state: string): Promise<void> => {
       await store.createRun({ ...createRequest({ total: 1, node }), id: name });

@@ -75,7 +75,7 @@ async function logInTwice(url: string, ca: string): Promise<unknown[]> {
 }
 
 describe('processes with the same database', () => {
-  it('never send the same one-time code twice', async () => {
+  it('processes with the same database never send the same one-time code twice', async () => {
     const fleet = await startSimulatedFleet(1, { secondFactor: { totpSecret: SECRET } });
     const simulator = fleet.getAppliance('vpn-001');
     try {
@@ -88,7 +88,7 @@ describe('processes with the same database', () => {
     }
   });
 
-  it('do not try a rejected password again before the pause of another process is over', async () => {
+  it('processes with the same database do not try a rejected password again before the pause of another process is over', async () => {
     const one = await process('wrong');
     expect((await expectFailure(one.run())).code).toBe('LOGIN_REJECTED');
     expect(logins()).toBe(1);
@@ -97,7 +97,7 @@ describe('processes with the same database', () => {
     expect(logins()).toBe(1);
   });
 
-  it('store no secret and no address in shared values', async () => {
+  it('processes with the same database store no secret and no address in shared values', async () => {
     const database = new Database(bench.url);
     const rows = await database.query('SELECT lease::text AS row FROM gateway_fleet.lease');
     await database.close();

@@ -78,7 +78,7 @@ describe('item outcome', () => {
     expect(toSuccessOutcome({ ...outcome, many: null }, true, clean)).toEqual({ ...parts, state: 'ok', data: { a: 1 } });
   });
 
-  it('is read from the message of a flow, with any form of error', () => {
+  it('item outcome is read from the message of a flow, with any form of error', () => {
     expect(toTaskOutcome({ payload: 1, error: null })).toEqual({ state: 'ok', changed: null, data: 1 });
     expect(toTaskOutcome({ payload: 1, error: 'refused' })).toEqual({
       state: 'failed',

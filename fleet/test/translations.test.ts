@@ -19,16 +19,16 @@ const textAt = (key: string): unknown =>
   key.split('.').reduce<unknown>((texts, part) => (texts as Record<string, unknown> | undefined)?.[part], catalogue);
 
 describe('fleet texts', () => {
-  it('have the same languages as the main package', () => {
+  it('fleet texts have the same languages as the main package', () => {
     expect(languagesOf(folder)).toEqual(languagesOf(join(folder, '..')));
   });
 
-  it('are the same in the runtime and in the catalog', () => {
+  it('fleet texts are the same in the runtime and in the catalog', () => {
     expect(textAt('fleet.status')).toEqual(STATUS_TEXTS);
     for (const [key, english] of Object.entries({ ...TITLES, ...SENTENCES })) expect(textAt(key), key).toBe(english);
   });
 
-  it('have no further colon in property lines of the help, because Node-RED cuts the line there', () => {
+  it('fleet texts have no further colon in property lines of the help, because Node-RED cuts the line there', () => {
     const lines = help.split('\n').filter((line) => line.startsWith(': '));
     expect(lines.length).toBeGreaterThan(15);
     expect(lines.filter((line) => !/^: \S+ \([^)]*\) : [^:]+$/.test(line))).toEqual([]);

@@ -5,7 +5,7 @@ inBothEditors('the dialog of an action node', (rig) => {
   describe('fields', () => {
     afterEach(() => rig.editor.cancel());
 
-    it('show the default source of each field', async () => {
+    it('fields show the default source of each field', async () => {
       await rig.editor.openNode('tr1');
       const words = async (name: string): Promise<string> => rig.editor.text(`[data-field="${name}"] .gateway-default`);
       expect(await words('server')).toBe('from msg.payload.server, or type a value');
@@ -20,13 +20,13 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await words('body')).toBe('from msg.payload.body or msg.payload, or type a value');
     });
 
-    it('say in words that a value is required', async () => {
+    it('fields say in words that a value is required', async () => {
       await rig.editor.openNode('tr1');
       expect(await rig.editor.text('[data-field="server"] label')).toMatch(/^Server ?required$/);
       expect(await rig.editor.text('[data-field="amount"] label')).toBe('Amount');
     });
 
-    it('set a boolean with a checkbox', async () => {
+    it('fields set a boolean with a checkbox', async () => {
       await rig.editor.openNode('tr1');
       const box = rig.editor.page.locator('[data-field="enabled"] .gateway-boolean');
       expect(await box.evaluate((element) => (element as HTMLInputElement).indeterminate)).toBe(true);
@@ -38,7 +38,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await box.evaluate((element) => (element as HTMLInputElement).indeterminate)).toBe(true);
     });
 
-    it('show at most five at first, and open the rest if one of them is set', async () => {
+    it('fields show at most five at first, and open the rest if one of them is set', async () => {
       const read = (): Promise<{ visible: number; open: boolean }> =>
         rig.editor.page.evaluate(() => ({
           visible: document.querySelectorAll('.gateway-fields > .gateway-field:not([style*="none"])').length,
@@ -53,7 +53,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await read()).toEqual({ visible: 5, open: true });
     });
 
-    it('show an error for a missing required guard until it has a value', async () => {
+    it('fields show an error for a missing required guard until it has a value', async () => {
       const backup = { id: 'nightly', type: 'gateway-backup', z: 'f1', x: 200, y: 320, appliance: 'ap1', operation: 'run', wires: [[]] };
       await rig.editor.import([backup]);
       await rig.editor.openNode('nightly');
@@ -70,7 +70,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect((await state())[1]).toBeGreaterThan(0);
     });
 
-    it('show an error for an invalid number immediately', async () => {
+    it('fields show an error for an invalid number immediately', async () => {
       const backup = { id: 'nightly2', type: 'gateway-backup', z: 'f1', x: 200, y: 380, appliance: 'ap1', operation: 'run', wires: [[]] };
       await rig.editor.import([backup]);
       await rig.editor.openNode('nightly2');
@@ -86,7 +86,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       }
     });
 
-    it('keep typed values while another operation is selected', async () => {
+    it('fields keep typed values while another operation is selected', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'typed' });
       await rig.editor.setField('mode', { type: 'str', value: 'slow' });
@@ -97,7 +97,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await rig.editor.field('mode')).toEqual({ type: 'str', value: 'slow' });
     });
 
-    it('never turn a secret into a property name', async () => {
+    it('fields never turn a secret into a property name', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('password', { type: 'cred', value: 'hunter2' });
       await rig.editor.set('#gateway-field-password', 'msg');
@@ -106,7 +106,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: 'hunter2' });
     });
 
-    it('show an error text for each invalid value', async () => {
+    it('fields show an error text for each invalid value', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: '' });
       expect(await rig.editor.complaint('server')).toBe('The value is empty. Enter a value, or select default.');
@@ -124,7 +124,7 @@ inBothEditors('the dialog of an action node', (rig) => {
   });
 
   describe('secrets', () => {
-    it('keep untouched secrets in the credentials', async () => {
+    it('secrets keep untouched secrets in the credentials', async () => {
       await rig.editor.openNode('tr2');
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: '__PWRD__' });
       await rig.editor.input('node-input-name', 'renamed');
@@ -137,7 +137,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(node.credentials).toBeUndefined();
     });
 
-    it('store typed secrets as credentials, never in the flow', async () => {
+    it('secrets store typed secrets as credentials, never in the flow', async () => {
       await rig.editor.openNode('tr2');
       await rig.editor.setField('code', { type: 'cred', value: 'planted-3' });
       await rig.editor.done();
@@ -147,7 +147,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(rest.fields).toMatchObject({ code: { type: 'cred', value: '' } });
     });
 
-    it('remove a secret with its field', async () => {
+    it('secrets remove a secret with its field', async () => {
       await rig.editor.openNode('tr2');
       await rig.editor.chooseOperation('wipe');
       await rig.editor.done();

@@ -67,8 +67,11 @@ describe('the labels in the documentation', () => {
   // The internals and the contract emphasize words that are not labels.
   const pages = listFiles('docs', '.md').filter((file) => !/internals|contract\.md|operations\.md|nodes[\\/]/.test(file));
 
-  it.each(['README.md', 'fleet/README.md', ...pages])('of %s exist in a catalog or in an example flow', (file) => {
-    const unknown = findLabels(readFileSync(join(root, file), 'utf8')).filter((label) => !isKnown(label));
-    expect(unknown).toEqual([]);
-  });
+  it.each(['README.md', 'fleet/README.md', ...pages])(
+    'the labels in the documentation of %s exist in a catalog or in an example flow',
+    (file) => {
+      const unknown = findLabels(readFileSync(join(root, file), 'utf8')).filter((label) => !isKnown(label));
+      expect(unknown).toEqual([]);
+    },
+  );
 });

@@ -94,7 +94,7 @@ it('samples.json has a sample for every operation that returns data', () => {
 });
 
 describe('the help sample', () => {
-  it.each(withData)('of %s equals the output of a run', async (name) => {
+  it.each(withData)('the help sample of %s equals the output of a run', async (name) => {
     const sample = await sampleOf(name, runs[name] ?? {});
     if (UPDATE) {
       samples[name] = sample;

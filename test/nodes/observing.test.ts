@@ -97,7 +97,7 @@ describe('the history of a gateway', () => {
 });
 
 describe('the counters of a gateway', () => {
-  it('count requests, times, failures, logins, retries and connections as plain data', async () => {
+  it('the counters of a gateway count requests, times, failures, logins, retries and connections as plain data', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 3 });
     expect(gateway.counters()).toMatchObject({ runs: 0, requests: {}, seconds: {}, connections: { open: 0, waiting: 0, opened: 0 } });
     await gateway.run('system.info');
@@ -120,7 +120,7 @@ describe('the counters of a gateway', () => {
     expect(counters.requests.GET).toEqual({ 200: 2, 500: 1 });
   });
 
-  it('count request times by upper bounds, by method and in total', () => {
+  it('the counters of a gateway count request times by upper bounds, by method and in total', () => {
     const counters = new Counters();
     expect(counterValues(counters, { open: 0, waiting: 0, opened: 0 })).toMatchObject({
       requests: {},
@@ -145,7 +145,7 @@ describe('the counters of a gateway', () => {
     expect(counters.durations.seconds).toBeCloseTo(121.3101);
   });
 
-  it('report what is waiting', async () => {
+  it('the counters of a gateway report what is waiting', async () => {
     let answer = (): void => undefined;
     const server = await startRawServer((_asked, socket) => void (answer = () => void socket.write(httpResponse(200, '{}'))));
     const gateway = gatewayFor(server, { connections: 1 });
@@ -209,7 +209,7 @@ describe('a support bundle', () => {
       expect(text, hidden).not.toContain(hidden);
   });
 
-  it('can be made while the appliance is unreachable', async () => {
+  it('a support bundle can be made while the appliance is unreachable', async () => {
     const gateway = gatewayFor({ url: 'https://127.0.0.1:1' });
     const { data, envelope } = await gateway.run('system.support-bundle');
     expect(envelope.ok).toBe(true);
@@ -217,7 +217,7 @@ describe('a support bundle', () => {
     expect((data as { appliance: object }).appliance).not.toHaveProperty('status');
   });
 
-  it('is complete even if the appliance does not report its system information', async () => {
+  it('a support bundle is complete even if the appliance does not report its system information', async () => {
     const server = await startRawServer(({ path }) => {
       if (path === SYSTEM_INFORMATION_PATH) return httpResponse(404);
       if (path.endsWith('/role-mapping-rules'))
@@ -257,7 +257,7 @@ describe('a support bundle', () => {
     expect(codesOf(data)).toEqual(['no-guard-rails']);
   });
 
-  it.each([SYSTEM_INFORMATION_PATH, '/role-mapping-rules'])('can be canceled while %s is being read', async (end) => {
+  it.each([SYSTEM_INFORMATION_PATH, '/role-mapping-rules'])('a support bundle can be canceled while %s is being read', async (end) => {
     const server = await startRawServer(({ path }) => (path.endsWith(end) ? undefined : httpResponse(200, '{}')));
     const cancel = new AbortController();
     const run = expectFailure(gatewayFor(server).run('system.support-bundle', {}, cancel.signal));

@@ -45,19 +45,19 @@ describe('the lookup routes', () => {
   }
   const list = (body: object): Promise<Answer> => ask('list', { given: {}, search: '', ...body });
 
-  it('answer for a deployed node and for an undeployed one', async () => {
+  it('the lookup routes answer for a deployed node and for an undeployed one', async () => {
     await rig.deploy(deployed);
     const wanted = { ok: true, entries: expect.arrayContaining([{ value: 'System Local', note: 'local' }]) as unknown };
     expect(await list({ kind: 'local-server', appliance: { id: 'a1' } })).toMatchObject(wanted);
     expect(await list({ kind: 'local-server', appliance: draft(typed) })).toMatchObject(wanted);
   });
 
-  it('list the other appliances for a field that names one', async () => {
+  it('the lookup routes list the other appliances for a field that names one', async () => {
     await rig.deploy(deployed);
     expect(await list({ kind: 'appliance', appliance: { id: 'a1' } })).toMatchObject({ entries: [{ value: 'vpn-1', note: rig.sim.url }] });
   });
 
-  it('list the appliances of an inventory', async () => {
+  it('the lookup routes list the appliances of an inventory', async () => {
     const entries = [{ name: 'vpn-eu-1', url: 'https://vpn-eu-1.example.com' }];
     const inventory = {
       id: 'inv1',
@@ -73,14 +73,14 @@ describe('the lookup routes', () => {
     await expect.poll(names).toEqual(['vpn-1', 'vpn-eu-1']);
   });
 
-  it('list the writes that a journal can contain', async () => {
+  it('the lookup routes list the writes that a journal can contain', async () => {
     await rig.deploy(deployed);
     const { entries = [] } = await list({ kind: 'operation', appliance: { id: 'a1' }, search: 'users.' });
     expect(entries.map(({ value }) => value)).toEqual(expect.arrayContaining(['users.disable', 'users.create']));
     expect(entries).not.toContainEqual({ value: 'users.list' });
   });
 
-  it('return part of a long list, search it on the server, and report values that no longer exist', async () => {
+  it('the lookup routes return part of a long list, search it on the server, and report values that no longer exist', async () => {
     await rig.deploy(deployed);
     const appliance = { id: 'a1' };
     const all = await list({ kind: 'session', appliance });
@@ -96,7 +96,7 @@ describe('the lookup routes', () => {
     expect(rig.sim.requests.length).toBeGreaterThan(requests);
   });
 
-  it('return a resource with its children and masked secrets', async () => {
+  it('the lookup routes return a resource with its children and masked secrets', async () => {
     await rig.deploy(deployed);
     const appliance = { id: 'a1' };
     const root = await ask('read', { appliance, path: '/' });
@@ -107,7 +107,7 @@ describe('the lookup routes', () => {
     expect(rig.sim.requests.every(({ method, path }) => method === 'GET' || path.endsWith('/realm_auth'))).toBe(true);
   });
 
-  it('never send a stored password to an address it was not deployed for', async () => {
+  it('the lookup routes never send a stored password to an address it was not deployed for', async () => {
     await rig.deploy(deployed);
     const elsewhere = draft({ id: 'a1', url: 'https://127.0.0.1:9', credentials: { username: 'api-admin', password: '__PWRD__' } });
     expect(await list({ kind: 'local-server', appliance: elsewhere })).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
@@ -120,12 +120,12 @@ describe('the lookup routes', () => {
     ['no appliance', 'read', { path: '/' }, 'BAD_CONFIG'],
     ['no path', 'read', { appliance: { id: 'a1' } }, 'BAD_INPUT'],
     ['a path that leaves the tree', 'read', { appliance: { id: 'a1' }, path: '../realm_auth' }, 'BAD_INPUT'],
-  ])('report what is wrong with %s', async (_what, route, body, code) => {
+  ])('the lookup routes report what is wrong with %s', async (_what, route, body, code) => {
     await rig.deploy(deployed);
     expect(await ask(route, { given: {}, ...body })).toMatchObject({ ok: false, code, message: expect.stringMatching(/\w/) as string });
   });
 
-  it('report that no appliance answers', async () => {
+  it('the lookup routes report that no appliance answers', async () => {
     await rig.deploy(deployed);
     const nobody = draft({ url: 'https://127.0.0.1:9', ...typed });
     expect(await list({ kind: 'session', appliance: nobody })).toMatchObject({ ok: false, code: 'CONNECTION', reason: 'ECONNREFUSED' });
@@ -165,34 +165,37 @@ describe('the lookup routes', () => {
       ['gateway-users', 'disable', { server: { type: 'env', value: 'PATH' } }],
       ['gateway-certificates', 'upload', { file: { type: 'str', value: '/etc/passwd' }, password: { type: 'str', value: 'x' } }],
       ['gateway-users', 'explode', {}],
-    ])('of %s %s is refused with a reason', async (type, operation, fields) => {
+    ])('the preview of %s %s is refused with a reason', async (type, operation, fields) => {
       expect(await preview(type, operation, fields)).toMatchObject({ ok: false, code: 'BAD_INPUT' });
       expect(writes()).toEqual([]);
     });
 
-    it('of a read says that it reads, and reads nothing', async () => {
+    it('the preview of a read says that it reads, and reads nothing', async () => {
       const before = rig.sim.requests.length;
       expect(await preview('gateway-config', 'get', { path: str('users') })).toMatchObject({ ok: true, reads: true });
       expect(rig.sim.requests.length).toBe(before);
     });
   });
 
-  it.each(['LOGIN_REJECTED', 'FORBIDDEN'])('limit guesses of passwords if a wrong one is answered with %s', async (code) => {
-    await rig.deploy(deployed);
-    if (code === 'FORBIDDEN') rig.sim.fault({ match: ({ path }) => path.includes('auth'), status: 403, body: '{}', times: Infinity });
-    const codes = [];
-    for (const guess of ['a', 'b', 'c', 'd']) {
-      const credentials = { username: `${guess} of ${code}`, password: `planted ${guess}` };
-      codes.push((await list({ kind: 'local-server', appliance: draft({ credentials }) })).code);
-    }
-    expect(codes).toEqual([code, code, code, 'LOGIN_PAUSED']);
-    const minute = performance.now() + 60_000;
-    const clock = vi.spyOn(performance, 'now').mockImplementation(() => minute + 1);
-    onTestFinished(() => clock.mockRestore());
-    expect(() => loginAttempts.assertAllowed()).not.toThrow();
-  });
+  it.each(['LOGIN_REJECTED', 'FORBIDDEN'])(
+    'the lookup routes limit guesses of passwords if a wrong one is answered with %s',
+    async (code) => {
+      await rig.deploy(deployed);
+      if (code === 'FORBIDDEN') rig.sim.fault({ match: ({ path }) => path.includes('auth'), status: 403, body: '{}', times: Infinity });
+      const codes = [];
+      for (const guess of ['a', 'b', 'c', 'd']) {
+        const credentials = { username: `${guess} of ${code}`, password: `planted ${guess}` };
+        codes.push((await list({ kind: 'local-server', appliance: draft({ credentials }) })).code);
+      }
+      expect(codes).toEqual([code, code, code, 'LOGIN_PAUSED']);
+      const minute = performance.now() + 60_000;
+      const clock = vi.spyOn(performance, 'now').mockImplementation(() => minute + 1);
+      onTestFinished(() => clock.mockRestore());
+      expect(() => loginAttempts.assertAllowed()).not.toThrow();
+    },
+  );
 
-  it('do not count a 403 for missing permissions as a wrong password', async () => {
+  it('the lookup routes do not count a 403 for missing permissions as a wrong password', async () => {
     await rig.deploy(deployed);
     rig.sim.fault({ match: ({ path }) => path.includes('auth-servers'), status: 403, body: '{}', times: Infinity });
     for (let times = 0; times < 4; times++)
@@ -200,7 +203,7 @@ describe('the lookup routes', () => {
     expect(() => loginAttempts.assertAllowed()).not.toThrow();
   });
 
-  it('reject requests from pages of other origins', async () => {
+  it('the lookup routes reject requests from pages of other origins', async () => {
     await rig.deploy(deployed);
     const before = rig.sim.requests.length;
     for (const route of ['list', 'read', 'preview']) {

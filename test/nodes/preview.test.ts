@@ -111,7 +111,7 @@ describe('the preview of a deployed node', () => {
     expect(writes()).toEqual([]);
   });
 
-  it('of a read shows its request and sends nothing', async () => {
+  it('the preview of a deployed node of a read shows its request and sends nothing', async () => {
     await rig.deploy({ nodes: [] });
     const before = rig.sim.requests.length;
     const get = { type: 'gateway-config', operation: 'get', operationType: 'op', fields: { path: str('users/{{payload.kind}}') } };

@@ -51,21 +51,21 @@ describe('a flow that listens on the network', () => {
     expect(codesOf(nodes)).toEqual(codes);
   });
 
-  it('has no finding if Node-RED requires authentication', () => {
+  it('a flow that listens on the network has no finding if Node-RED requires authentication', () => {
     for (const settings of [{ httpNodeAuth: { user: 'a', pass: 'b' } }, { httpNodeMiddleware: () => undefined }]) {
       expect(codesOf([hook, kill], settings)).toEqual([]);
       expect(codesOf([{ ...hook, type: 'udp in' }, kill], settings)).toEqual(['listens-without-secret']);
     }
   });
 
-  it('is reported with ids, not with names or addresses', () => {
+  it('a flow that listens on the network is reported with ids, not with names or addresses', () => {
     const [{ text = '' } = {}] = findUnguardedFlows(redOf([hook, kill]), 'a1');
     expect(text).toContain('(hook)');
     expect(text).toContain('(kill)');
     expect(text).not.toContain('planted');
   });
 
-  it('is reported at most twenty times', () => {
+  it('a flow that listens on the network is reported at most twenty times', () => {
     const many = Array.from({ length: 50 }, (_, index) => ({ ...hook, id: `h${index}` }));
     expect(codesOf([...many, kill])).toHaveLength(20);
   });
@@ -83,7 +83,7 @@ describe('the example', () => {
 });
 
 describe('the settings of Node-RED', () => {
-  it('are reported with the version, and flows of an inventory are reported for the inventory', () => {
+  it('the settings of Node-RED are reported with the version, and flows of an inventory are reported for the inventory', () => {
     const red = redOf([hook, { ...kill, appliance: '', inventory: 'i1' }], { version: '4.1.15', adminAuth: {} });
     setRuntime(red);
     expect(createDiagnosticsOptions('a1').hostInfo?.()).toEqual({ versions: { 'node-red': '4.1.15' }, findings: [] });

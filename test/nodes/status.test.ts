@@ -63,7 +63,7 @@ describe('the status after a message', () => {
       'planned',
       { n: 3 },
     ],
-  ])('is correct for %s', (_, result, key, values) => {
+  ])('the status after a message is correct for %s', (_, result, key, values) => {
     expect(statusForOutcome(result, 0)).toMatchObject({ key, ...(values && { values }) });
     if (!values) expect(statusForOutcome(result, 0)).not.toHaveProperty('values');
   });
@@ -72,7 +72,7 @@ describe('the status after a message', () => {
     expect(statusForOutcome(outcome('sessions.list', undefined, READ_ENVELOPE), 5)).toMatchObject({ key: 'sent', values: { n: 5 } });
   });
 
-  it('is red after a failure and grey after a cancellation', () => {
+  it('the status after a message is red after a failure and grey after a cancellation', () => {
     expect(statusForErrorCode('TLS')).toEqual({ fill: 'red', shape: 'ring', key: 'certificate' });
     expect(statusForErrorCode('ABORTED')).toEqual({ fill: 'grey', shape: 'ring', key: 'cancelled' });
   });

@@ -63,7 +63,7 @@ describe('an untrusted appliance', () => {
     expect(await ask(draft(rig.sim.url, trusting(shown?.trust ?? { pem: '' })))).toMatchObject({ ok: true });
   });
 
-  it('is trusted through its authority if it sends one, else through its own certificate', async () => {
+  it('an untrusted appliance is trusted through its authority if it sends one, else through its own certificate', async () => {
     await rig.deploy(deployed);
     const authority = selfSigned();
     const device = issueCertificate(authority);
@@ -84,7 +84,7 @@ describe('an untrusted appliance', () => {
     expect((await ask(draft(other.url, trusting(shown[1]?.trust ?? { pem: '' })))).code).toBe('TLS');
   });
 
-  it('with a certificate for another name is trusted under that name', async () => {
+  it('an untrusted appliance with a certificate for another name is trusted under that name', async () => {
     await rig.deploy(deployed);
     const sim = await appliance({ host: '127.0.0.2', tls: selfSigned() });
     const { shown } = await ask(draft(sim.url));
@@ -93,7 +93,7 @@ describe('an untrusted appliance', () => {
     expect((await ask(draft(sim.url, trusting({ pem: shown?.trust?.pem ?? '' })))).code).toBe('TLS');
   });
 
-  it('with an expired certificate cannot be trusted', async () => {
+  it('an untrusted appliance with an expired certificate cannot be trusted', async () => {
     await rig.deploy(deployed);
     const authority = selfSigned();
     const device = issueCertificate(authority, { days: -0.5 });
@@ -105,7 +105,7 @@ describe('an untrusted appliance', () => {
   });
 
   describe('an undeployed TLS configuration or proxy', () => {
-    it('is used as it is in the editor, with its stored secrets if they are unchanged', async () => {
+    it('an undeployed TLS configuration or proxy is used as it is in the editor, with its stored secrets if they are unchanged', async () => {
       await rig.deploy(deployed);
       const untouched = { tls: { id: 'tls1', verifyservercert: true, credentials: {} } };
       expect(await ask(draft(rig.sim.url, { tls: 'tls1', nodes: untouched }))).toMatchObject({ ok: true });

@@ -74,7 +74,7 @@ describe('citations', () => {
     ),
   );
 
-  it('are found in every form that comments use', () => {
+  it('citations are found in every form that comments use', () => {
     expect(citationsOf('x (appliance-api.md, "Limits" 3, "Cluster" and "Authentication", 9 and 10; contract, section 5).')).toEqual([
       { document: 'appliance-api.md', title: 'Limits', points: ['3'] },
       { document: 'appliance-api.md', title: 'Cluster', points: [] },
@@ -89,7 +89,7 @@ describe('citations', () => {
     expect(all.length).toBeGreaterThan(40);
   });
 
-  it('name existing headings and numbered points', () => {
+  it('citations name existing headings and numbered points', () => {
     const missing = all.flatMap(({ document, title, points, file }) => {
       const known = documents.get(document)?.get(title);
       if (!known) return [`${file}: ${document}, "${title}"`];

@@ -100,16 +100,16 @@ describe('the rows', () => {
   const inDescription = documented('reference/appliance-api.md', 'Endpoints', 'Authentication');
   const inNotes = documented('reference/field-notes.md', 'Paths beyond the description');
 
-  it('are read from the interface description and the field notes', () => {
+  it('the rows are read from the interface description and the field notes', () => {
     expect(inDescription.length).toBeGreaterThan(45);
     expect(inNotes.length).toBeGreaterThan(6);
   });
 
-  it('cover every request of the interface description', () => {
+  it('the rows cover every request of the interface description', () => {
     expect(inDescription.filter((shape) => !typedOff.has(shape))).toEqual([]);
   });
 
-  it('cover no request that the documents do not have', () => {
+  it('the rows cover no request that the documents do not have', () => {
     const offered = new Set([...inDescription, ...inNotes]);
     expect([...typedOff].filter((shape) => !offered.has(shape))).toEqual([]);
   });

@@ -62,7 +62,7 @@ describe('releases', () => {
 });
 
 describe('the generated pages', () => {
-  it('are up to date', () => {
+  it('the generated pages are up to date', () => {
     expect(findStalePages(root, createPages(root, areas))).toEqual([]);
   });
 });
@@ -72,7 +72,7 @@ describe('the texts of the operation table', () => {
   const words = (name: string): string => readFileSync(join(root, 'nodes', 'locales', name), 'utf8');
   const { texts } = buildTable(areas);
 
-  it('are never empty', () => {
+  it('the texts of the operation table are never empty', () => {
     expect(JSON.stringify(texts)).not.toContain('""');
   });
 

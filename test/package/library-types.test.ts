@@ -42,7 +42,7 @@ const ours = (symbol: ts.Symbol): boolean =>
   ) ?? false;
 
 describe('the types of the library', () => {
-  it('accept a correct script and reject a wrong one', () => {
+  it('the types of the library accept a correct script and reject a wrong one', () => {
     const faults = ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
       const line = file && start !== undefined ? file.getLineAndCharacterOfPosition(start).line + 1 : 0;
       return `${relative(ROOT, file?.fileName ?? '')}:${line} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
@@ -50,7 +50,7 @@ describe('the types of the library', () => {
     expect(faults).toEqual([]);
   });
 
-  it('are all exported when an exported type refers to them', () => {
+  it('the types of the library are all exported when an exported type refers to them', () => {
     const index = program.getSourceFile(INDEX);
     const module = index && checker.getSymbolAtLocation(index);
     if (!module) throw new Error('There is no index');
@@ -68,7 +68,7 @@ describe('the types of the library', () => {
     expect([...new Set(missing)]).toEqual([]);
   });
 
-  it('document every setting', () => {
+  it('the types of the library document every setting', () => {
     const file = program.getSourceFile(join(ROOT, 'src/model/settings.ts'));
     const undocumented: string[] = [];
     file?.forEachChild((node) => {

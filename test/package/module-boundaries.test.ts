@@ -51,7 +51,7 @@ function getLayer(file: string): number {
 }
 
 describe('the library', () => {
-  it('has more than 30 files, and their imports are found', () => {
+  it('the library has more than 30 files, and their imports are found', () => {
     expect(files.length).toBeGreaterThan(30);
     expect(listImports(join(SRC, 'http/create-connection-pool.ts'))).toEqual(
       expect.arrayContaining(['undici', './connection-pool', 'node:net']),

@@ -143,7 +143,7 @@ function passedOn(): string {
 }
 
 describe('the declarations', () => {
-  it('compile in strict TypeScript as ES module and CommonJS, without Node-RED installed', async () => {
+  it('the declarations compile in strict TypeScript as ES module and CommonJS, without Node-RED installed', async () => {
     expect(
       await complaints({ 'sessions.mts': snippets.ts ?? '', 'program.cts': COMMONJS, 'wrong.mts': WRONG, 'passed-on.mts': passedOn() }),
     ).toBe('');

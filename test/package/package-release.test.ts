@@ -47,7 +47,7 @@ describe('CI', () => {
 describe('a release', () => {
   const steps = Object.values(yaml<Workflow>('.github/workflows/release.yml').jobs).flatMap((job) => job.steps);
 
-  it('is public and has provenance', () => {
+  it('a release is public and has provenance', () => {
     expect(manifest.publishConfig).toEqual({ access: 'public', provenance: true });
     const { jobs } = yaml<Workflow>('.github/workflows/release.yml');
     expect(Object.values(jobs).map(({ permissions }) => permissions)).toEqual([{ contents: 'write', 'id-token': 'write' }]);
@@ -60,7 +60,7 @@ describe('a release', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it('has a bill of materials with exactly the installed dependencies of the lock file', () => {
+  it('a release has a bill of materials with exactly the installed dependencies of the lock file', () => {
     const { packages } = JSON.parse(read('package-lock.json')) as {
       packages: Record<string, { version: string; dependencies?: Record<string, string> }>;
     };
@@ -90,11 +90,11 @@ describe('a release', () => {
     ['v0.4.0', '0.4.0', /no section \[0\.4\.0\]/],
     ['v0.3.0', '0.3.0', /has no date/],
     ['v0.1.0', '0.1.0', /says nothing of \[0\.1\.0\]/],
-  ])('of %s with version %s is refused', (tag, version, words) => {
+  ])('a release of %s with version %s is refused', (tag, version, words) => {
     expect(() => releaseNotes({ tag, version, changelog })).toThrow(words);
   });
 
-  it('has the version of the newest changelog entry', () => {
+  it('a release has the version of the newest changelog entry', () => {
     const script = join(root, 'scripts', 'release-notes.mjs');
     const run = spawnSync(process.execPath, [script, `v${manifest.version}`], { encoding: 'utf8' });
     if (run.status !== 0)

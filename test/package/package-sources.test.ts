@@ -28,7 +28,7 @@ describe('the library', () => {
     expect(foreign).toEqual([]);
   });
 
-  it('has at most six dependencies, and an install runs none of our scripts', () => {
+  it('the library has at most six dependencies, and an install runs none of our scripts', () => {
     expect(Object.keys(manifest.dependencies).length).toBeLessThanOrEqual(6);
     expect(Object.keys(manifest.scripts).filter((script) => /^(pre|post)?install$/.test(script))).toEqual([]);
   });
@@ -46,7 +46,7 @@ describe('the library', () => {
 describe('lock files', () => {
   const tools = readdirSync(join(root, 'tools')).map((tool) => `tools/${tool}`);
 
-  it.each(['.', ...tools])('of %s carry no download addresses', (folder) => {
+  it.each(['.', ...tools])('lock files of %s carry no download addresses', (folder) => {
     const file = join(root, folder, 'package-lock.json');
     expect(existsSync(file)).toBe(true);
     expect(readFileSync(file, 'utf8')).not.toMatch(/"resolved"/);

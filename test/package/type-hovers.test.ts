@@ -54,13 +54,13 @@ const hoverAt = (text: string, offset = 0): string =>
   ts.displayPartsToString(editor.getQuickInfoAtPosition(SCRIPT, script.indexOf(text) + offset)?.displayParts);
 
 describe('The types of the package in an editor', () => {
-  it('declare the input that the fields of each operation define', () => {
+  it('The types of the package in an editor declare the input that the fields of each operation define', () => {
     const faults = [...editor.getSyntacticDiagnostics(SCRIPT), ...editor.getSemanticDiagnostics(SCRIPT)];
     expect(faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))).toEqual([]);
     expect(operations.size).toBeGreaterThan(70);
   });
 
-  it('show the input, the records and the event of an operation by their names', () => {
+  it('The types of the package in an editor show the input, the records and the event of an operation by their names', () => {
     expect(hoverAt("run('sessions.list'")).toContain('input?: SessionsListInput | undefined');
     expect(hoverAt("run('sessions.list'")).toContain('Promise<RunOutcome<SessionRecord[]>>');
     expect(hoverAt("run('sessions.kill-user'")).toContain('input: SessionsKillUserInput');
@@ -68,12 +68,12 @@ describe('The types of the package in an editor', () => {
     expect(hoverAt('payload;')).toContain('session: SessionRecord');
   });
 
-  it('show no type that is cut short', () => {
+  it('The types of the package in an editor show no type that is cut short', () => {
     for (const text of ["run('sessions.list'", "run('sessions.kill-user'", 'sessions = await', 'ended = await', 'payload;'])
       expect(hoverAt(text)).not.toMatch(/\d+ more|\.\.\./);
   });
 
-  it('show the label and the help of a field in the completion of an input', () => {
+  it('The types of the package in an editor show the label and the help of a field in the completion of an input', () => {
     const position = script.indexOf("{ name: 'j.doe',  }") + "{ name: 'j.doe', ".length;
     const names = editor.getCompletionsAtPosition(SCRIPT, position, {})?.entries.map(({ name }) => name);
     expect(names).toContain('max');

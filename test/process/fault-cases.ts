@@ -412,14 +412,14 @@ export function faultSuite(runtime: Runtime): void {
       }
     });
 
-    it('with an unknown host name gets no request', async () => {
+    it('an untrusted appliance with an unknown host name gets no request', async () => {
       // A few: names are looked up by four threads, and where there is no name server it takes long.
       const some = subjects.slice(0, 3);
       await deploy(some, { url: 'https://gateway.invalid/', timeout: '60' });
       expect(wrongs(await runAll(some), () => ['CONNECTION'])).toEqual([]);
     });
 
-    it('that changes its certificate gets no further request', async () => {
+    it('an untrusted appliance that changes its certificate gets no further request', async () => {
       await deploy();
       const several = subjects.filter(({ usual }) => usual.length > 1);
       proxy.fault = ({ isLogin, index }) => {
@@ -440,7 +440,7 @@ export function faultSuite(runtime: Runtime): void {
       }
     });
 
-    it('that redirects is not followed, and the other host gets nothing', async () => {
+    it('an untrusted appliance that redirects is not followed, and the other host gets nothing', async () => {
       const elsewhere = await startRawServer(() => undefined, { forwardsLogins: true });
       await deploy();
       proxy.fault = ({ isLogin, index }) =>
@@ -449,7 +449,7 @@ export function faultSuite(runtime: Runtime): void {
       expect([elsewhere.requests, elsewhere.sockets.size]).toEqual([[], 0]);
     });
 
-    it('that sends an unrequested answer does not have it used for the next request', async () => {
+    it('an untrusted appliance that sends an unrequested answer does not have it used for the next request', async () => {
       await deploy();
       const planted = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 15\r\n\r\n{"planted":true}'.replace('15', '16');
       proxy.fault = () =>
@@ -475,7 +475,7 @@ export function faultSuite(runtime: Runtime): void {
       ]);
 
     it.each(Object.keys(PROXY_BEHAVIORS) as (keyof typeof PROXY_BEHAVIORS)[])(
-      'that %s gets nothing, and neither does the appliance',
+      'an HTTP proxy that %s gets nothing, and neither does the appliance',
       async (how) => {
         await through(/never|nothing more|now and then/.test(how) ? 3 : 20);
         between.behavior = PROXY_BEHAVIORS[how];
@@ -492,7 +492,7 @@ export function faultSuite(runtime: Runtime): void {
       },
     );
 
-    it('that works keeps the retry rules: a broken write is not repeated, a read is', async () => {
+    it('an HTTP proxy that works keeps the retry rules: a broken write is not repeated, a read is', async () => {
       await through(20);
       between.behavior = HONEST_PROXY_BEHAVIOR;
       const met = new Set<string>();

@@ -65,7 +65,7 @@ describe('an incomplete answer', () => {
     expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([`DELETE ${ACTIVE_USERS_PATH}?all`]);
   });
 
-  it('is followed by complete answers over a new connection', async () => {
+  it('an incomplete answer is followed by complete answers over a new connection', async () => {
     let broke = false;
     const server = await startRawServer((asked, socket) => {
       if (broke) return httpResponse(200, '{}');
@@ -91,7 +91,7 @@ describe('a complete answer', () => {
 });
 
 describe('an endless answer', () => {
-  it('is LIMIT, and an unknown outcome for a write', async () => {
+  it('an endless answer is LIMIT, and an unknown outcome for a write', async () => {
     const megabyte = Buffer.alloc(1 << 20, 0x20);
     const server = await startRawServer((_asked, socket) => {
       // A write to a socket that is being closed comes back with an error before the socket counts as destroyed.
@@ -111,7 +111,7 @@ describe('an oversized answer', () => {
   const MIB = 1 << 20;
   const head = (length: number): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
 
-  it('is refused as soon as its length is known', async () => {
+  it('an oversized answer is refused as soon as its length is known', async () => {
     const server = await startRawServer(() => head(33 * MIB));
     expect(await expectFailure(gatewayFor(server).run('system.info'))).toMatchObject({
       code: 'LIMIT',
@@ -122,34 +122,37 @@ describe('an oversized answer', () => {
   it.each([
     ['documents', 'config.get', '/api/v1/configuration/large', 'application/json', 25],
     ['answers of any kind', 'request.get', '/api/v1/large', 'application/octet-stream', 15],
-  ])('is refused together with others and frees the memory for later ones: %s', async (_what, operation, path, type, each) => {
-    const server = await startRawServer((asked, socket) => {
-      if (!asked.path.endsWith('/large')) return httpResponse(200, '{"a":1}');
-      socket.write(head(30 * MIB).replace('application/json', type));
-      socket.write(Buffer.alloc(each * MIB, 0x20));
-      return undefined;
-    });
-    const gateway = gatewayFor(server);
-    const stop = new AbortController();
-    const atOnce = Math.floor(64 / each) + 1;
-    const outcomes = Array.from({ length: atOnce }, () => expectFailure(gateway.run(operation, { path }, stop.signal)));
-    const first = await Promise.race(outcomes);
-    expect(first).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/would hold more than 64 MiB of answers/) as string });
-    stop.abort();
-    const codes = (await Promise.all(outcomes)).map(({ code }) => code);
-    expect(codes.filter((code) => code === 'LIMIT')).toHaveLength(1);
-    expect(codes.filter((code) => code === 'ABORTED')).toHaveLength(atOnce - 1);
-    // Twice as much as there is in all, one after the other.
-    for (let round = 0; round < Math.ceil(128 / each); round++) {
-      const late = expectFailure(gateway.run(operation, { path }, AbortSignal.timeout(300)));
-      expect((await late).code).toBe('ABORTED');
-    }
-    expect((await gateway.run('system.info')).data).toEqual({ a: 1 });
-  });
+  ])(
+    'an oversized answer is refused together with others and frees the memory for later ones: %s',
+    async (_what, operation, path, type, each) => {
+      const server = await startRawServer((asked, socket) => {
+        if (!asked.path.endsWith('/large')) return httpResponse(200, '{"a":1}');
+        socket.write(head(30 * MIB).replace('application/json', type));
+        socket.write(Buffer.alloc(each * MIB, 0x20));
+        return undefined;
+      });
+      const gateway = gatewayFor(server);
+      const stop = new AbortController();
+      const atOnce = Math.floor(64 / each) + 1;
+      const outcomes = Array.from({ length: atOnce }, () => expectFailure(gateway.run(operation, { path }, stop.signal)));
+      const first = await Promise.race(outcomes);
+      expect(first).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/would hold more than 64 MiB of answers/) as string });
+      stop.abort();
+      const codes = (await Promise.all(outcomes)).map(({ code }) => code);
+      expect(codes.filter((code) => code === 'LIMIT')).toHaveLength(1);
+      expect(codes.filter((code) => code === 'ABORTED')).toHaveLength(atOnce - 1);
+      // Twice as much as there is in all, one after the other.
+      for (let round = 0; round < Math.ceil(128 / each); round++) {
+        const late = expectFailure(gateway.run(operation, { path }, AbortSignal.timeout(300)));
+        expect((await late).code).toBe('ABORTED');
+      }
+      expect((await gateway.run('system.info')).data).toEqual({ a: 1 });
+    },
+  );
 });
 
 describe('a failed connection', () => {
-  it('is CONNECTION also for a write, because nothing was sent', async () => {
+  it('a failed connection is CONNECTION also for a write, because nothing was sent', async () => {
     const port = await deadPort();
     const gateway = gatewayFor({ url: `https://127.0.0.1:${port}` }, { login: 'key', apiKey: 'a' });
     for (const operation of ['system.info', 'sessions.kill-all']) {
@@ -170,7 +173,7 @@ describe('a failed connection', () => {
 });
 
 describe('connections', () => {
-  it('never exceed the configured number and are reused', async () => {
+  it('connections never exceed the configured number and are reused', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5, sessions: 40 }, { connections: 3 });
     let most = 0;
     const watch = setInterval(() => (most = Math.max(most, simulator.openConnections)), 2);
@@ -183,7 +186,7 @@ describe('connections', () => {
     expect(simulator.requests).toHaveLength(1 + 60 + 40 + 60);
   });
 
-  it('are reused by consecutive calls', async () => {
+  it('connections are reused by consecutive calls', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (let call = 0; call < 20; call++) await gateway.run('system.health', { status: 'all' });
     // The client rests a socket for one turn of the event loop, which makes them two that take turns.

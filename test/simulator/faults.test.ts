@@ -152,7 +152,7 @@ describe('the server', () => {
     await expect(startSimulator({ secondFactor: { totpSecret: '1!' } })).rejects.toThrow(/base32/);
   });
 
-  it('has a certificate that verifies only for its names', async () => {
+  it('the server has a certificate that verifies only for its names', async () => {
     const client = await start();
     const certificate = new X509Certificate(client.simulator.ca);
     expect(certificate.subjectAltName).toMatch(/^DNS:localhost, IP Address:127\.0\.0\.1, IP Address:0:0:0:0:0:0:0:1/);

@@ -156,7 +156,7 @@ describe('legacy login', () => {
 });
 
 describe('API keys end', () => {
-  it('by expireKeys; requests without a valid key are refused', async () => {
+  it('API keys end by expireKeys; requests without a valid key are refused', async () => {
     const client = await start();
     expect((await client.send('GET', INFO, { auth: null })).status).toBe(401);
     expect((await client.send('GET', INFO, { auth: `${client.key}:password` })).status).toBe(401);
@@ -200,7 +200,7 @@ describe('API keys end', () => {
 });
 
 describe('realm settings', () => {
-  it('allow only listed addresses with selected-ip', async () => {
+  it('realm settings allow only listed addresses with selected-ip', async () => {
     const client = await start();
     await client.post(`${REALM}/authentication-policy/source-ip/ips/ip`, {
       access: 'allow',
@@ -224,7 +224,7 @@ describe('realm settings', () => {
     expect((await client.get(INFO)).status).toBe(403);
   });
 
-  it('refuse a login that no role-mapping rule matches', async () => {
+  it('realm settings refuse a login that no role-mapping rule matches', async () => {
     const client = await start();
     const rule = {
       name: 'only me',

@@ -189,7 +189,7 @@ describe('Gateway.run', () => {
     expect(killed).toMatchObject({ streamed: false, many: { total: 3, ok: 3 }, envelope: { changed: true } });
   });
 
-  it('never quotes a secret of its input', async () => {
+  it('Gateway.run never quotes a secret of its input', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const secret = 's3cret-word';
     const quote = JSON.stringify({ result: { info: [{ message: `${secret} is weak` }] } });

@@ -116,7 +116,7 @@ describe('gateway.html', () => {
     expect([...new Set(flagged.filter(([, { secret }]) => secret).map(([field]) => field))].sort()).toEqual(secrets.sort());
   });
 
-  it('never reports an appliance as unused, because messages can name it', () => {
+  it('gateway.html never reports an appliance as unused, because messages can name it', () => {
     expect(findProperty(definitions.get('gateway-appliance'), 'hasUsers')?.kind).toBe(ts.SyntaxKind.FalseKeyword);
   });
 
@@ -155,7 +155,7 @@ describe('gateway.html', () => {
     expect([form, ...templates.values()].join('')).not.toMatch(/color\s*:/);
   });
 
-  it('has an icon for every node type', () => {
+  it('gateway.html has an icon for every node type', () => {
     const icons = readdirSync(join(nodes, 'icons'));
     for (const icon of [...areas.map(({ icon }) => icon), 'gateway-watch.svg']) expect(icons).toContain(icon);
     for (const icon of icons) expect(readFileSync(join(nodes, 'icons', icon), 'utf8')).toMatch(/viewBox="0 0 40 60"/);
@@ -181,7 +181,7 @@ describe('the English catalog', () => {
   const isTableKey = (key: string): boolean =>
     tableKeys.has(key) || areas.some(({ name }) => key.startsWith(`${name}.operation.`) || key.startsWith(`${name}.field.`));
 
-  it('has every text that a template or a script uses', () => {
+  it('the English catalog has every text that a template or a script uses', () => {
     const usedKeys = [
       ...inTemplates,
       ...singular,
@@ -195,7 +195,7 @@ describe('the English catalog', () => {
       ).toBe(true);
   });
 
-  it('has no unused text', () => {
+  it('the English catalog has no unused text', () => {
     const statuses = [
       ...Object.keys(RUNTIME_TEXTS.status).map((key) => `status.${key}`),
       ...Object.keys(RUNTIME_TEXTS.closed).map((key) => `closed.${key}`),
@@ -213,7 +213,7 @@ describe('the English catalog', () => {
     expect(unused).toEqual([]);
   });
 
-  it.each(namedAreas)('has the label and help of every operation and field of gateway-%s', (name, area) => {
+  it.each(namedAreas)('the English catalog has the label and help of every operation and field of gateway-%s', (name, area) => {
     for (const [operation, { label, help: text, fields }] of Object.entries(area.operations)) {
       expect(catalog.get(`${name}.operation.${operation}.label`)).toBe(label);
       expect(catalog.get(`${name}.operation.${operation}.help`)).toBe(text);
@@ -224,7 +224,7 @@ describe('the English catalog', () => {
     }
   });
 
-  it('has the same English text as the code for every status and log line', () => {
+  it('the English catalog has the same English text as the code for every status and log line', () => {
     for (const [key, text] of Object.entries(RUNTIME_TEXTS.closed)) expect(catalog.get(`closed.${key}`), key).toBe(text);
     for (const [key, text] of Object.entries(RUNTIME_TEXTS.watch.status)) expect(catalog.get(`watch.status.${key}`), key).toBe(text);
     for (const [key, text] of Object.entries(RUNTIME_TEXTS.status)) expect(catalog.get(`status.${key}`), key).toBe(text);
@@ -233,7 +233,7 @@ describe('the English catalog', () => {
     for (const [key, text] of Object.entries(MANY_SUMMARY_TEMPLATES)) expect(catalog.get(`fleet.${key}`), key).toBe(text);
   });
 
-  it('has no empty text and no HTML', () => {
+  it('the English catalog has no empty text and no HTML', () => {
     for (const [key, text] of catalog) expect(text, key).toMatch(/^[^<>]+$/);
   });
 });
@@ -267,7 +267,7 @@ describe('the editor build', () => {
 
 describe('the sidebar help', () => {
   it.each(['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...areas.map(({ name }) => `gateway-${name}`)])(
-    'of %s has an introduction and the headings of the style guide in order',
+    'the sidebar help of %s has an introduction and the headings of the style guide in order',
     (type) => {
       const text = new RegExp(`data-help-name="${type}">\\n([^]*?)</script>`).exec(help)?.[1] ?? '';
       expect(text).toMatch(/^\w[^\n]*\n/);
@@ -278,7 +278,7 @@ describe('the sidebar help', () => {
     },
   );
 
-  it('has property lists that both Node-RED editors can parse', () => {
+  it('the sidebar help has property lists that both Node-RED editors can parse', () => {
     const lists = help.split('\n').filter((line) => line.startsWith(': '));
     expect(lists.filter((line) => !/^: [^:]+ \([^:]+\) : [^:]+$/.test(line))).toEqual([]);
   });
@@ -301,7 +301,7 @@ describe('the sidebar help', () => {
 });
 
 describe('the help stubs in the page', () => {
-  it('hold the first paragraph of each help text and a marker for the rest', () => {
+  it('the help stubs in the page hold the first paragraph of each help text and a marker for the rest', () => {
     const types = [...help.matchAll(/data-help-name="([^"]+)"/g)].map(([, type]) => type);
     expect([...stubs.matchAll(/data-help-name="([^"]+)"/g)].map(([, type]) => type)).toEqual(types);
     for (const type of types) {

@@ -47,24 +47,24 @@ export function areasSuite(runtime: Runtime): void {
 
     const client = { name: 'Switch 3/1', 'location-group': 'Default' };
     const set = { type: 'gateway-policy', operation: 'set-radius-client' };
-    it('can be a whole RADIUS client if a field sets its name', async () => {
+    it('the payload can be a whole RADIUS client if a field sets its name', async () => {
       const fields = { name: { type: 'msg', value: 'payload.name' } };
       expect(await plan({ ...set, fields }, { payload: client })).toMatchObject([
         { path: expect.stringMatching(/\/Switch%203%2F1$/) as string, body: client },
       ]);
     });
 
-    it('is not a whole RADIUS client without a field for the name, because it could be either', async () => {
+    it('the payload is not a whole RADIUS client without a field for the name, because it could be either', async () => {
       expect(await refusal(set, { payload: client })).toMatch(/^msg\.payload\.client /);
     });
 
     const users = { type: 'gateway-users', fields: { server: SERVER } };
-    it('can be an array of names, which are planned one by one', async () => {
+    it('the payload can be an array of names, which are planned one by one', async () => {
       const planned = await plan({ ...users, operation: 'disable' }, { payload: ['contractor1', 'jürgen.müller'] });
       expect(planned).toMatchObject([{ path: expect.stringMatching(/contractor1\/enabled$/) as string, body: { enabled: 'false' } }, {}]);
     });
 
-    it('can be an array of users, each with a password', async () => {
+    it('the payload can be an array of users, each with a password', async () => {
       const planned = await plan({ ...users, operation: 'create' }, { payload: [{ username: 'a', 'password-cleartext': SECRET }] });
       expect(planned).toMatchObject([{ method: 'POST', body: { username: 'a' } }]);
       expect(JSON.stringify(planned)).not.toContain('Geheim');
@@ -72,22 +72,22 @@ export function areasSuite(runtime: Runtime): void {
 
     const path = { type: 'str', value: 'totp/{{topic}}/users/x' };
     const put = { type: 'gateway-request', operation: 'put', fields: { path } };
-    it('is the whole body of a request, and never its query', async () => {
+    it('the payload is the whole body of a request, and never its query', async () => {
       const payload = { query: { operation: 'reset' }, a: true };
       const planned = [{ method: 'PUT', path: '/api/v1/totp/My%20Server/users/x', body: payload }];
       expect(await plan(put, { topic: 'My Server', payload })).toEqual(planned);
     });
 
-    it('can be the text of a body if its content type is set', async () => {
+    it('the payload can be the text of a body if its content type is set', async () => {
       const fields = { path, 'content-type': { type: 'str', value: 'text/plain' } };
       expect(await plan({ ...put, fields }, { topic: 'a', payload: 'text' })).toMatchObject([{ body: { bytes: 4 } }]);
     });
 
-    it('is refused as the text of a body without a content type', async () => {
+    it('the payload is refused as the text of a body without a content type', async () => {
       expect(await refusal(put, { topic: 'a', payload: 'text' })).toContain('content-type');
     });
 
-    it('can be a user from a form that has other fields', async () => {
+    it('the payload can be a user from a form that has other fields', async () => {
       await rig.deploy({ nodes: [{ type: 'gateway-users', operation: 'create', fields: { server: SERVER } }] });
       const payload = { username: 'form.user', 'password-cleartext': SECRET, enabled: 'true', 'one-time-use': '1', submit: 'Create' };
       const message = expectSuccess(await rig.run({ payload }));

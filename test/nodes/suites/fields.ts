@@ -48,7 +48,7 @@ export function fieldsSuite(runtime: Runtime): void {
       ['jsonata', '"users/user-roles/user-role/" & payload.role'],
       ['flow', 'path'],
       ['global', 'path'],
-    ])('of type %s reads %s and overrides the payload', async (type, value) => {
+    ])('a field of the node of type %s reads %s and overrides the payload', async (type, value) => {
       await rig.deploy({ nodes: [{ ...update, fields: { path: { type, value } } }] });
       rig.node().context().flow.set('path', role);
       rig.node().context().global.set('path', role);
@@ -61,7 +61,7 @@ export function fieldsSuite(runtime: Runtime): void {
     it.each([
       ['json', '{"a":[1,"x"]}', { a: [1, 'x'] }],
       ['msg', 'payload.x', { b: 2 }],
-    ])('of type %s can be an object', async (type, value, body) => {
+    ])('a field of the node of type %s can be an object', async (type, value, body) => {
       expect(await planned({ fields: { path, body: { type, value } } }, { payload: { x: { b: 2 } } })).toMatchObject({ body });
     });
 
@@ -69,13 +69,13 @@ export function fieldsSuite(runtime: Runtime): void {
       ['num', '2', 2],
       ['msg', 'payload.limit', 2],
       ['env', 'GATEWAY_TEST_LIMIT', 2],
-    ])('of type %s can set a guard from any source that the author chooses', async (type, value, length) => {
+    ])('a field of the node of type %s can set a guard from any source that the author chooses', async (type, value, length) => {
       process.env.GATEWAY_TEST_LIMIT = '2';
       await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'list', fields: { limit: { type, value } } }] });
       expect(expectSuccess(await rig.run({ payload: { limit: '2' } })).payload).toHaveLength(length);
     });
 
-    it('of type bool is a boolean', async () => {
+    it('a field of the node of type bool is a boolean', async () => {
       await rig.deploy({
         nodes: [{ type: 'gateway-system', operation: 'esap-packages', fields: { expand: { type: 'bool', value: 'true' } } }],
       });
@@ -101,7 +101,7 @@ export function fieldsSuite(runtime: Runtime): void {
       ['jsonata', '$number("x")'],
       ['num', 'many'],
       ['msg', '[['],
-    ])('of type %s that yields nothing from %j is BAD_INPUT even if the field is optional', async (type, value) => {
+    ])('a field of the node of type %s that yields nothing from %j is BAD_INPUT even if the field is optional', async (type, value) => {
       const error = await refusal(
         { type: 'gateway-sessions', operation: 'list', fields: { name: { type, value } } },
         { payload: { empty: '', none: null, name: 'someone' } },
@@ -122,7 +122,7 @@ export function fieldsSuite(runtime: Runtime): void {
       ['flow', 'none', 'path (Path) comes from flow.none, which is empty or missing.'],
       ['env', 'GATEWAY_TEST_UNSET', 'path (Path) comes from the environment variable GATEWAY_TEST_UNSET, which is empty or not set.'],
       ['jsonata', 'payload.none', 'path (Path) comes from the JSONata expression payload.none, which returns nothing.'],
-    ])('of type %s with the empty source %j is reported in words', async (type, value, words) => {
+    ])('a field of the node of type %s with the empty source %j is reported in words', async (type, value, words) => {
       expect((await refusal({ ...get, fields: { path: { type, value } } }, { payload: role })).message).toBe(words);
     });
 
@@ -173,7 +173,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect([...(envelope.ignored as string[])].sort()).toEqual(['department', 'room', 'ticket', 'z']);
     });
 
-    it('that the operation lacks is BAD_INPUT', async () => {
+    it('a field of the node that the operation lacks is BAD_INPUT', async () => {
       expect(await refusal({ ...get, fields: { paht: path } }, { payload: role })).toMatchObject({
         code: 'BAD_INPUT',
         message: expect.stringContaining('paht') as string,
@@ -183,7 +183,7 @@ export function fieldsSuite(runtime: Runtime): void {
     it.each([
       [{ path: { type: 'str', value: '${GATEWAY_TEST_UNSET}' } }, 'GATEWAY_TEST_UNSET'],
       [{ path: { type: 'date', value: 'x' } }, 'date'],
-    ])('with the invalid value %j is BAD_CONFIG', async (fields, words) => {
+    ])('a field of the node with the invalid value %j is BAD_CONFIG', async (fields, words) => {
       expect(await refusal({ ...get, fields }, { payload: role })).toMatchObject({
         code: 'BAD_CONFIG',
         message: expect.stringContaining(words) as string,
@@ -208,7 +208,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect(plan).toMatchObject({ path: '/api/v1/configuration/users/user-roles/user-role/A%2FB', body: { d: '{{payload.name}}' } });
     });
 
-    it('of another kind can contain text that looks like a tag', async () => {
+    it('a field of the node of another kind can contain text that looks like a tag', async () => {
       await rig.deploy({
         nodes: [{ type: 'gateway-sessions', operation: 'list', fields: { name: { type: 'str', value: '{{payload}}' } } }],
       });
@@ -247,22 +247,22 @@ export function fieldsSuite(runtime: Runtime): void {
       },
     );
 
-    it('is the whole object if fields set the other values', async () => {
+    it('the payload is the whole object if fields set the other values', async () => {
       expect(await planned({ fields: { path } }, { payload: { description: 'Day', path: 'kept' } })).toMatchObject({
         path: `/api/v1/configuration/${role}`,
         body: { description: 'Day', path: 'kept' },
       });
     });
 
-    it('is not the whole object if it has the object as a property', async () => {
+    it('the payload is not the whole object if it has the object as a property', async () => {
       expect(await planned({ fields: { path } }, { payload: { body: { a: 1 }, b: 2 } })).toMatchObject({ body: { a: 1 } });
     });
 
-    it('is not the whole object if another required field is not set', async () => {
+    it('the payload is not the whole object if another required field is not set', async () => {
       expect((await refusal(update, { payload: { path: role, description: 'Day' } })).message).toMatch(/^msg\.payload\.body /);
     });
 
-    it('is not the whole object if it has the property without a value', async () => {
+    it('the payload is not the whole object if it has the property without a value', async () => {
       expect((await refusal({ ...update, fields: { path } }, { payload: { body: null, b: 2 } })).message).toMatch(/^msg\.payload\.body /);
     });
 
@@ -274,7 +274,7 @@ export function fieldsSuite(runtime: Runtime): void {
       remove();
     });
 
-    it('cannot lift a guard', async () => {
+    it('the payload cannot lift a guard', async () => {
       const ids = Array.from({ length: 26 }, () => rig.sim.state.sessions.add({ 'active-user-name': 'many' }));
       await rig.deploy({
         nodes: [
@@ -287,11 +287,11 @@ export function fieldsSuite(runtime: Runtime): void {
       for (const id of ids) expect(rig.sim.state.sessions.has(id)).toBe(true);
     });
 
-    it.each([[null], [undefined], ['']])('with the filter %j is an error and does not match everything', async (name) => {
+    it.each([[null], [undefined], ['']])('the payload with the filter %j is an error and does not match everything', async (name) => {
       expect((await refusal({ type: 'gateway-sessions', operation: 'list' }, { payload: { name } })).code).toBe('BAD_INPUT');
     });
 
-    it('from another realm, such as a Function node, works the same', async () => {
+    it('the payload from another realm, such as a Function node, works the same', async () => {
       const { runInNewContext } = await import('node:vm');
       await rig.deploy({ nodes: [get] });
       expectSuccess(await rig.run({ payload: runInNewContext(`({ path: '${role}' })`) as unknown }));
@@ -325,18 +325,21 @@ export function fieldsSuite(runtime: Runtime): void {
       ['jsonata', '"li" & "st"'],
       ['flow', 'do'],
       ['env', 'GATEWAY_TEST_OPERATION'],
-    ])('can come from %s', async (operationType, operation) => {
+    ])('a dynamic operation can come from %s', async (operationType, operation) => {
       process.env.GATEWAY_TEST_OPERATION = 'list';
       await rig.deploy({ nodes: [{ ...dynamic, operation, operationType }] });
       rig.node().context().flow.set('do', 'list');
       expect(expectSuccess(await rig.run({ payload: 1 })).payload).toHaveLength(1);
     });
 
-    it.each([['nonsense'], ['toString'], ['__proto__'], ['config.get'], [undefined], [5], ['']])('named %j is BAD_INPUT', async (name) => {
-      expect((await refusal(dynamic, { payload: 1, do: name })).code).toBe('BAD_INPUT');
-    });
+    it.each([['nonsense'], ['toString'], ['__proto__'], ['config.get'], [undefined], [5], ['']])(
+      'a dynamic operation named %j is BAD_INPUT',
+      async (name) => {
+        expect((await refusal(dynamic, { payload: 1, do: name })).code).toBe('BAD_INPUT');
+      },
+    );
 
-    it('can be destructive only if the node allows it', async () => {
+    it('a dynamic operation can be destructive only if the node allows it', async () => {
       const id = rig.sim.state.sessions.add();
       expect((await refusal(dynamic, { payload: id, do: 'kill' })).code).toBe('BAD_INPUT');
       await rig.reset();

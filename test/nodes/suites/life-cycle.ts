@@ -32,7 +32,7 @@ export function lifecycleSuite(runtime: Runtime): void {
   }
 
   describe('msg.cancel', () => {
-    it('set to true ends all runs of the node and completes without output', async () => {
+    it('msg.cancel set to true ends all runs of the node and completes without output', async () => {
       await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials });
       await hang([{ _msgid: 'm1', payload: 1 }, 'n1'], [{ _msgid: 'm2', payload: 2 }, 'n1'], [{ _msgid: 'm3', payload: 3 }, 'n2']);
       expect(await rig.run({ _msgid: 'c1', cancel: true })).toEqual({ out: [], failed: [], caught: [], completed: 1 });
@@ -43,7 +43,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expectCaught(await rig.ended('m3'));
     });
 
-    it('set to a _msgid ends only that message, and a write in progress has an unknown outcome', async () => {
+    it('msg.cancel set to a _msgid ends only that message, and a write in progress has an unknown outcome', async () => {
       await rig.deploy({ nodes: [kill], credentials });
       await hang([{ _msgid: 'm1', payload: 'sid1' }, 'n1'], [{ _msgid: 'm2', payload: 'sid2' }, 'n1']);
       await rig.run({ _msgid: 'c1', cancel: 'm1' });
@@ -53,12 +53,12 @@ export function lifecycleSuite(runtime: Runtime): void {
       expectCaught(await rig.ended('m2'));
     });
 
-    it.each([[false], [null], [undefined]])('set to %j cancels nothing', async (cancel) => {
+    it.each([[false], [null], [undefined]])('msg.cancel set to %j cancels nothing', async (cancel) => {
       await rig.deploy({ nodes: [info], credentials });
       expectSuccess(await rig.run({ payload: 1, cancel }));
     });
 
-    it.each([[''], [1], [{}], ['false'], ['true'], ['TRUE']])('set to %j is BAD_INPUT and runs nothing', async (cancel) => {
+    it.each([[''], [1], [{}], ['false'], ['true'], ['TRUE']])('msg.cancel set to %j is BAD_INPUT and runs nothing', async (cancel) => {
       await rig.deploy({ nodes: [info], credentials });
       expect(expectCaught(await rig.run({ payload: 1, cancel })).error.code).toBe('BAD_INPUT');
     });
@@ -104,7 +104,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: 1 }));
     });
 
-    it('of this node only ends its runs before the new node starts', async () => {
+    it('a redeploy of this node only ends its runs before the new node starts', async () => {
       await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials });
       await hang([{ _msgid: 'm1', payload: 1 }, 'n1'], [{ _msgid: 'm2', payload: 2 }, 'n2']);
       await rig.redeploy(
@@ -175,7 +175,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       [{ ...kill }, { payload: 'sidgone' }, { fill: 'red', shape: 'ring', text: 'not found' }],
       [{ ...kill }, { payload: 1 }, { fill: 'red', shape: 'ring', text: 'needs Session' }],
       [{ ...kill }, { payload: [] }, { fill: 'green', shape: 'dot', text: 'ended 0' }],
-    ])('of %j after %j is %j', async (node, message, wanted) => {
+    ])('the status of %j after %j is %j', async (node, message, wanted) => {
       await rig.deploy({ nodes: [node], credentials });
       expect(await last(message)).toEqual(wanted);
       expect(rig.statuses()[0]).toEqual({ fill: 'blue', shape: 'dot', text: 'working' });
@@ -205,14 +205,14 @@ export function lifecycleSuite(runtime: Runtime): void {
       ['none', () => undefined, { fill: 'green', shape: 'dot', text: 'ok' }],
       ['all, by the same', () => 'sidgone', { fill: 'red', shape: 'ring', text: 'not found' }],
       ['all, by this and that', (n: number) => (n < 2 ? n : 'sidgone'), { fill: 'red', shape: 'ring', text: '20 of 20 failed' }],
-    ])('of twenty simultaneous messages shows that %s failed', async (_, wrong, wanted) => {
+    ])('the status of twenty simultaneous messages shows that %s failed', async (_, wrong, wanted) => {
       await rig.deploy({ nodes: [kill], credentials });
       const payloads = Array.from({ length: 20 }, (_, n) => wrong(n) ?? rig.sim.state.sessions.add());
       await Promise.all(payloads.map((payload) => rig.run({ payload })));
       await rig.until(() => isDeepStrictEqual(rig.statuses().at(-1), wanted));
     });
 
-    it('of a later message is its own again', () => {
+    it('the status of a later message is its own again', () => {
       const shown: { text?: string }[] = [];
       const status = new StatusReporter(
         { _: (key: string) => key } as never,
@@ -239,7 +239,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expect(rig.statuses().length).toBeLessThanOrEqual(Math.ceil(seconds * 4) + 2);
     });
 
-    it('is short for every error', () => {
+    it('the status is short for every error', () => {
       for (const code of ERROR_CODES) {
         const shown: { text?: string }[] = [];
         const status = new StatusReporter(
@@ -282,7 +282,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       ]);
     const planted = forms(PASSWORD, `api-admin:${PASSWORD}`);
 
-    it('is in nothing that the nodes emit', async () => {
+    it('a secret is in nothing that the nodes emit', async () => {
       const quote = (answer: string): string => answer.replace('{', `{"said":${JSON.stringify(planted.join(' '))},`);
       await rig.deploy({ nodes: [info, { ...kill, id: 'n2' }, { ...kill, id: 'n3', failures: 'output' }], credentials });
       expectSuccess(await rig.run({ payload: 1 }));
@@ -301,7 +301,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       for (const form of planted) expect(all).not.toContain(form);
     });
 
-    it('is nowhere in an inspected node', async () => {
+    it('a secret is nowhere in an inspected node', async () => {
       const upload = { id: 'n2', type: 'gateway-certificates', operation: 'upload', fields: { password: { type: 'cred', value: '' } } };
       await rig.deploy({ nodes: [info, upload], credentials: { ...credentials, n2: { password: OTHER } } });
       expectSuccess(await rig.run({ payload: 1 }));
@@ -313,7 +313,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       }
     });
 
-    it('of the node’s credentials reaches only the appliance, also in a new area', async () => {
+    it('a secret of the node’s credentials reaches only the appliance, also in a new area', async () => {
       const remove = addExtraArea();
       const fields = { username: { type: 'str', value: 'planted' }, 'password-cleartext': { type: 'cred', value: '' } };
       await rig.deploy({

@@ -333,7 +333,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     }
     const wrong = { ...LOGIN, password: 'planted-wrong' };
 
-    it('list names and tags, and count the matches of a selection', async () => {
+    it('the dialog routes list names and tags, and count the matches of a selection', async () => {
       await deploy([list]);
       const all = await ask('list', { id: 'inv' });
       expect(all).toMatchObject({
@@ -354,7 +354,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       expect(await ask('list', { id: 'other' })).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
     });
 
-    it('test all appliances and list what is wrong', async () => {
+    it('the dialog routes test all appliances and list what is wrong', async () => {
       const entries = [...fleet.entries.slice(0, 3), { name: 'gone', url: 'https://127.0.0.1:1' }, { ...fleet.entries[0], name: 'twin' }];
       await deploy([], { list: JSON.stringify([...entries, { ...fleet.entries[3], realm: 'Nobody' }]) });
       const answer = await ask('test', { id: 'inv' });
@@ -369,7 +369,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       ]);
     });
 
-    it('try a rejected password once although all fail twice, and never show it', async () => {
+    it('the dialog routes try a rejected password once although all fail twice, and never show it', async () => {
       await deploy([], {}, { inv: wrong });
       const logins = fleet.appliances.map((appliance) => appliance.logins);
       for (const code of ['LOGIN_REJECTED', 'LOGIN_PAUSED']) {
@@ -386,7 +386,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       ]);
     });
 
-    it('use the first selected appliance for the pickers of a node', async () => {
+    it('the dialog routes use the first selected appliance for the pickers of a node', async () => {
       await deploy([list]);
       const pick = async (appliance: object): Promise<Record<string, unknown>> =>
         (await helper.request().post('/gateway-appliance/list').send({ kind: 'local-server', given: {}, search: '', appliance }))
@@ -402,7 +402,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
   describe('an inventory', () => {
     const one = { type: 'gateway-system', operation: 'info', appliance: '', applianceFrom: 'msg' };
 
-    it('has appliances that messages can name, besides those of nodes', async () => {
+    it('an inventory has appliances that messages can name, besides those of nodes', async () => {
       await deploy([one]);
       const info = async (appliance: string): Promise<unknown> =>
         expectSuccess(await rig.run({ payload: 1, appliance })).envelope.appliance;
@@ -431,7 +431,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       expect(results.map(({ data }) => (data as { equal: boolean }).equal)).toEqual([true, ...Array<boolean>(8).fill(false)]);
     });
 
-    it('with a fault in its list shows the line, also on its nodes', async () => {
+    it('an inventory with a fault in its list shows the line, also on its nodes', async () => {
       await deploy([list], { list: '[\n{"name": "a"}\n]' });
       const { error } = expectCaught(await rig.run({ payload: {} }));
       expect(error).toMatchObject({ code: 'BAD_CONFIG', message: expect.stringContaining('line 2 (a): url is missing') as string });

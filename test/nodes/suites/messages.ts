@@ -100,7 +100,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect(message.envelope).toMatchObject({ ok: false, status: 404 });
     });
 
-    it('of the input has an envelope as its cause on both ways, and sends nothing', async () => {
+    it('a failure of the input has an envelope as its cause on both ways, and sends nothing', async () => {
       await rig.deploy({ nodes: [kill, { ...kill, id: 'n2', failures: 'output' }] });
       const before = rig.sim.requests.length;
       const { error, envelope } = expectCaught(await rig.run({ payload: 17 }));
@@ -131,7 +131,7 @@ export function messagesSuite(runtime: Runtime): void {
       await rig.until(() => rig.statuses().at(-1)?.text === text);
     });
 
-    it('of a missing field names the properties of the payload', async () => {
+    it('a failure of a missing field names the properties of the payload', async () => {
       await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'kill-user' }] });
       const before = rig.sim.requests.length;
       const { error, payload } = expectCaught(await rig.run({ payload: { person: 'anna.weber', why: 'x' } }));
@@ -140,7 +140,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect(rig.sim.requests).toHaveLength(before);
     });
 
-    it('is logged with appliance, operation and code, and has only the message in msg.error', async () => {
+    it('a failure is logged with appliance, operation and code, and has only the message in msg.error', async () => {
       await rig.deploy({ nodes: [kill] });
       const { error } = expectCaught(await rig.run({ payload: 'sidgone' }));
       const failure = toPlainFailure(Object.assign(new GatewayError('NOT_FOUND', error.message), { cause: error.cause }));
@@ -151,7 +151,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect((failure as { toString: () => string }).toString()).toBe(error.message);
     });
 
-    it('that concerns every message gives each its own envelope', async () => {
+    it('a failure that concerns every message gives each its own envelope', async () => {
       await rig.deploy({ nodes: [{ ...list, appliance: 'gone', failures: 'output' }] });
       const [first, second] = [expectSecondOutput(await rig.run({ payload: 1 })), expectSecondOutput(await rig.run({ payload: 2 }))];
       expect(first.envelope).toMatchObject({ code: 'BAD_CONFIG' });
@@ -163,7 +163,7 @@ export function messagesSuite(runtime: Runtime): void {
       );
     });
 
-    it('of a shared login gives each message its own cause', async () => {
+    it('a failure of a shared login gives each message its own cause', async () => {
       await rig.deploy({
         nodes: [list, { id: 'n2', type: 'gateway-system', operation: 'info' }],
         credentials: { a1: { username: 'api-admin', password: 'wrong' } },
@@ -179,7 +179,7 @@ export function messagesSuite(runtime: Runtime): void {
       ['kill-user', { user: 'anna.weber' }],
       ['kill-user', { username: 'anna.weber' }],
       ['kill-user', { name: 'anna.weber', user: 'somebody-else' }],
-    ])('of sessions.%s is read from %j', async (operation, payload) => {
+    ])('the field User of sessions.%s is read from %j', async (operation, payload) => {
       await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation, dryRun: true }] });
       const { envelope } = expectSuccess(await rig.run({ payload }));
       expect(envelope.summary).toContain('anna.weber');
@@ -188,7 +188,7 @@ export function messagesSuite(runtime: Runtime): void {
   });
 
   describe('an unusual message', () => {
-    it.each([[3000], [201]])('that is nested %i levels deep is BAD_INPUT on both ways', async (levels) => {
+    it.each([[3000], [201]])('an unusual message that is nested %i levels deep is BAD_INPUT on both ways', async (levels) => {
       let payload: unknown = 'x';
       for (let depth = 0; depth < levels; depth++) payload = { body: payload };
       await rig.deploy({
@@ -236,7 +236,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect(expectSecondOutput(await rig.run(make() as never))).toMatchObject({ error: { code: 'BAD_CONFIG' }, envelope: { ok: false } });
     });
 
-    it('with a frozen object on the output path is copied only up to that object', async () => {
+    it('an unusual message with a frozen object on the output path is copied only up to that object', async () => {
       const found = Object.freeze({ kept: { deep: true } });
       const more = { of: 'mine' };
       await rig.deploy({ nodes: [{ type: 'gateway-system', operation: 'health', output: 'found.health' }] });
@@ -252,7 +252,7 @@ export function messagesSuite(runtime: Runtime): void {
       [new Set(['a']), 'a Set'],
       [/a/, 'a RegExp'],
       [new Date(0), 'a Date'],
-    ])('with %s as its payload is refused by name where an object is required', async (payload, words) => {
+    ])('an unusual message with %s as its payload is refused by name where an object is required', async (payload, words) => {
       const path = { type: 'str', value: 'users/user-roles/user-role/Users' };
       await rig.deploy({ nodes: [{ type: 'gateway-config', operation: 'update', fields: { path } }] });
       const before = rig.sim.requests.length;
@@ -329,7 +329,7 @@ export function messagesSuite(runtime: Runtime): void {
     it.each([
       ['page', 1],
       ['record', 0],
-    ])('of nothing by %s sends this many messages: %i', async (emit, count) => {
+    ])('a stream of nothing by %s sends this many messages: %i', async (emit, count) => {
       await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: emit } } }] });
       const { out, caught, completed } = await rig.run({ payload: { name: 'nobody-of-that-name' } });
       expect({ out: out.map(({ payload }) => payload), caught, completed }).toEqual({
@@ -339,7 +339,7 @@ export function messagesSuite(runtime: Runtime): void {
       });
     });
 
-    it('that breaks midway fails with the number of sent parts', async () => {
+    it('a stream that breaks midway fails with the number of sent parts', async () => {
       const ids = Array.from({ length: 300 }, () => rig.sim.state.sessions.add());
       rig.sim.fault({ match: ({ path }) => path.includes('start=197'), status: 404 });
       await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: 'page' } } }] });

@@ -44,7 +44,7 @@ export function configurationSuite(runtime: Runtime): void {
       [{ output: 'parts[0]' }, /output/],
       [{ output: '__proto__.x' }, /output/],
       [{ output: 'a..b' }, /output/],
-    ])('with %j is BAD_CONFIG from the start', async (node, words) => {
+    ])('an action node with %j is BAD_CONFIG from the start', async (node, words) => {
       expect(await fault(node)).toMatch(words);
       expect(rig.statuses()[0]).toMatchObject({ fill: 'red', shape: 'ring' });
       expect(rig.statuses()[0]?.text).toMatch(/^(?:not configured|no appliance chosen|variable not set)$/);
@@ -66,7 +66,7 @@ export function configurationSuite(runtime: Runtime): void {
       expect(expectSuccess(await rig.run({ payload: { kept: 1 } })).payload).toMatchObject({ kept: 1, info: {} });
     });
 
-    it('with an unknown operation is BAD_INPUT', async () => {
+    it('an action node with an unknown operation is BAD_INPUT', async () => {
       await rig.deploy({ nodes: [{ ...info, operation: 'nonsense', failures: 'output' }] });
       expect(expectSecondOutput(await rig.run({ payload: 1 })).error.code).toBe('BAD_INPUT');
     });
@@ -92,11 +92,11 @@ export function configurationSuite(runtime: Runtime): void {
       [{ tls: 'n1' }, /TLS/],
       [{ proxy: 'gone' }, /proxy/],
       [{ proxy: 'tls1' }, /proxy/],
-    ])('with %j is BAD_CONFIG for each message', async (appliance, words) => {
+    ])('an appliance node with %j is BAD_CONFIG for each message', async (appliance, words) => {
       expect(await fault({}, appliance)).toMatch(words);
     });
 
-    it('with an invalid TLS configuration is BAD_CONFIG and does not connect without it', async () => {
+    it('an appliance node with an invalid TLS configuration is BAD_CONFIG and does not connect without it', async () => {
       const tls2 = {
         id: 'tls2',
         type: 'tls-config',
@@ -124,7 +124,7 @@ export function configurationSuite(runtime: Runtime): void {
       await rig.until(() => rig.statuses().at(-1)?.text === 'variable not set');
     });
 
-    it('without any credentials asks whether Node-RED could decrypt them', async () => {
+    it('an appliance node without any credentials asks whether Node-RED could decrypt them', async () => {
       expect(await fault({}, {}, { credentials: { a1: {} } })).toMatch(/no credentials.*check credentialSecret/);
       await rig.until(() => rig.statuses().at(-1)?.text === 'credentials missing');
     });
@@ -185,7 +185,7 @@ export function configurationSuite(runtime: Runtime): void {
       expect(rig.sim.state.sessions.has(id)).toBe(true);
     });
 
-    it('with an ambiguous value is BAD_INPUT', async () => {
+    it('a dry run with an ambiguous value is BAD_INPUT', async () => {
       const id = rig.sim.state.sessions.add();
       await rig.deploy({ nodes: [kill] });
       expect(expectCaught(await rig.run({ payload: id, dryRun: 'maybe' })).error.code).toBe('BAD_INPUT');
@@ -205,7 +205,7 @@ export function configurationSuite(runtime: Runtime): void {
       ...more,
     });
 
-    it('is the one with that name', async () => {
+    it('the appliance of a message is the one with that name', async () => {
       const other = await startSimulator({ name: 'gateway-2' });
       const credentials = { a2: { username: 'api-admin', password: 'simulator' }, tls2: { cadata: other.ca } };
       const tls2 = { id: 'tls2', type: 'tls-config', name: '', cert: '', key: '', ca: '', verifyservercert: true, certType: 'files' };
@@ -217,7 +217,7 @@ export function configurationSuite(runtime: Runtime): void {
     });
 
     it.each([['unknown'], [undefined], [''], [5], ['https://evil.example.com'], ['a1'], ['__proto__']])(
-      'cannot be %j, and the error lists the known names',
+      'the appliance of a message cannot be %j, and the error lists the known names',
       async (name) => {
         await rig.deploy({ nodes: [byMessage], more: [appliance('a2', 'vpn-2')] });
         const { error } = expectCaught(await rig.run({ payload: 1, appliance: name }));
@@ -226,12 +226,12 @@ export function configurationSuite(runtime: Runtime): void {
       },
     );
 
-    it('is BAD_CONFIG if two appliances have the name', async () => {
+    it('the appliance of a message is BAD_CONFIG if two appliances have the name', async () => {
       await rig.deploy({ nodes: [byMessage], more: [appliance('a2', 'vpn-1')] });
       expect(expectCaught(await rig.run({ payload: 1, appliance: 'vpn-1' })).error.code).toBe('BAD_CONFIG');
     });
 
-    it('is ignored if the dialog sets an appliance', async () => {
+    it('the appliance of a message is ignored if the dialog sets an appliance', async () => {
       await rig.deploy({ nodes: [{ ...info, applianceFrom: 'msg' }] });
       expect(expectSuccess(await rig.run({ payload: 1, appliance: 'vpn-2' })).envelope.appliance).toBe('vpn-1');
       await rig.reset();
@@ -239,7 +239,7 @@ export function configurationSuite(runtime: Runtime): void {
       expect(expectCaught(await rig.run({ payload: 1, appliance: 'vpn-1' })).error.code).toBe('BAD_CONFIG');
     });
 
-    it('is unknown after its node was removed', async () => {
+    it('the appliance of a message is unknown after its node was removed', async () => {
       await rig.deploy({ nodes: [byMessage], more: [appliance('a2', 'vpn-2')] });
       await rig.redeploy({ nodes: [byMessage] });
       expect(expectCaught(await rig.run({ payload: 1, appliance: 'vpn-2' })).error.message).toMatch(

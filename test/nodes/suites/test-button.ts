@@ -66,7 +66,7 @@ export function testButtonSuite(runtime: Runtime): void {
       Object.assign(process.env, { GATEWAY_TEST_URL: rig.sim.url, GATEWAY_TEST_REALM: 'Admin Users', GATEWAY_TEST_PASSWORD: PASSWORD });
     });
 
-    it('has the value of the deployed node', async () => {
+    it('a variable has the value of the deployed node', async () => {
       await rig.deploy(withVariables);
       const same = { realm: '${GATEWAY_TEST_REALM}', credentials: typed };
       expect(await ask(body({ ...same, url: '${GATEWAY_TEST_URL}' }))).toMatchObject({ ok: true });
@@ -82,7 +82,7 @@ export function testButtonSuite(runtime: Runtime): void {
       ['where a plain value is deployed', deployed, { credentials: typed }, false],
       ['as the address where a plain one is deployed', deployed, { url: '${GATEWAY_TEST_URL}' }, false],
       ['in a node that is not deployed', withVariables, { id: 'new', credentials: typed }, false],
-    ])('is not read %s', async (_, flow, settings, elsewhere) => {
+    ])('a variable is not read %s', async (_, flow, settings, elsewhere) => {
       const other = await startSimulator({ password: PASSWORD });
       await rig.deploy({ ...flow, credentials: { ...flow.credentials, tls1: { cadata: elsewhere ? other.ca : rig.sim.ca } } });
       const before = rig.sim.requests.length;
@@ -94,7 +94,7 @@ export function testButtonSuite(runtime: Runtime): void {
       await other.close();
     });
 
-    it('that is not set is an error', async () => {
+    it('a variable that is not set is an error', async () => {
       await rig.deploy({ ...deployed, appliance: { realm: '${GATEWAY_TEST_UNSET}' } });
       expect(await ask(body({ realm: '${GATEWAY_TEST_UNSET}' }))).toMatchObject({
         ok: false,

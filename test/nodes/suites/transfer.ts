@@ -55,7 +55,7 @@ export function transfersSuite(runtime: Runtime): void {
     rig.sim.requests.slice(journal).filter(({ path, method }) => path.endsWith('import-xml') || method === 'PUT').length;
 
   describe('an export followed by an import', () => {
-    it.each(['xml', 'binary'])('of %s needs two wires', async (kind) => {
+    it.each(['xml', 'binary'])('an export followed by an import of %s needs two wires', async (kind) => {
       await rig.deploy({ nodes: [transfer(`export-${kind}`), transfer(`import-${kind}`, {}, { id: 'n2' })] });
       const exported = expectSuccess(await rig.run({ payload: 1 }));
       expect(exported.payload).toBeInstanceOf(Buffer);
@@ -65,7 +65,7 @@ export function transfersSuite(runtime: Runtime): void {
       expect(imported.envelope).toMatchObject({ ok: true, changed: true });
     });
 
-    it.each(['xml', 'binary'])('of %s uses files that the dialog names', async (kind) => {
+    it.each(['xml', 'binary'])('an export followed by an import of %s uses files that the dialog names', async (kind) => {
       const file = { type: 'str', value: join(folder, `configuration.${kind}`) };
       await rig.deploy({ nodes: [transfer(`export-${kind}`, { file }), transfer(`import-${kind}`, { file }, { id: 'n2' })] });
       const { payload } = expectSuccess(await rig.run({ payload: 1 }));
@@ -95,7 +95,7 @@ export function transfersSuite(runtime: Runtime): void {
     it.each([
       ['import-xml', { payload: XML }, { file: `${XML.length} bytes`, password: '••••' }],
       ['import-binary', { payload: Buffer.from('UEsDBA==') }, { data: '8 bytes' }],
-    ])('of %s sends nothing and shows what it would send', async (operation, message, body) => {
+    ])('a dry run of a transfer of %s sends nothing and shows what it would send', async (operation, message, body) => {
       const fields = operation === 'import-xml' ? { password: CRED } : {};
       await rig.deploy({
         nodes: [transfer(operation, fields, { dryRun: true })],

@@ -161,7 +161,7 @@ describe('encodeBundle and encodeSignedCertificate', () => {
     if (format === 'base64') expect(encodeSignedCertificate(certificate)).toBe(sent);
   });
 
-  it('keep existing line breaks of PEM text, whatever the length of its lines', () => {
+  it('encodeBundle and encodeSignedCertificate keep existing line breaks of PEM text, whatever the length of its lines', () => {
     const lines = '-----BEGIN CERTIFICATE-----\r\nMIIB\r\nAA==\r\n-----END CERTIFICATE-----';
     expect(encodeSignedCertificate(lines, 'text')).toBe(lines);
   });
@@ -171,7 +171,7 @@ describe('encodeBundle and encodeSignedCertificate', () => {
     ['', 'certificate is neither base64 nor PEM text. Nothing was sent.'],
     ['-----BEGIN certificate-----', 'certificate is neither base64 nor PEM text. Nothing was sent.'],
     [der, 'certificate is not PEM text and cannot be sent as text. Choose base64. Nothing was sent.'],
-  ])('reject text that is not a certificate (case %#)', (certificate, message) => {
+  ])('encodeBundle and encodeSignedCertificate reject text that is not a certificate (case %#)', (certificate, message) => {
     expect(getThrownError(() => encodeSignedCertificate(certificate, 'text'))).toMatchObject({ code: 'BAD_INPUT', message });
   });
 

@@ -10,7 +10,7 @@ import {
 const roles = 'users/user-roles/user-role';
 
 describe('config.get and config.list', () => {
-  it('read the root, a resource, a field and a collection', async () => {
+  it('config.get and config.list read the root, a resource, a field and a collection', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const get = async (path: unknown): Promise<unknown> => (await gateway.run('config.get', { path })).data;
     expect(Object.keys((await get('/')) as object)).toEqual(['administrators', 'authentication', 'system', 'users']);
@@ -25,7 +25,7 @@ describe('config.get and config.list', () => {
     ]);
   });
 
-  it('list hyperlinks and the entries of collections', async () => {
+  it('config.get and config.list list hyperlinks and the entries of collections', async () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('config.list', { path: '/' })).data).toEqual(
       ['administrators', 'authentication', 'system', 'users'].map((name) => ({ name, href: `/api/v1/configuration/${name}` })),
@@ -38,14 +38,17 @@ describe('config.get and config.list', () => {
     }
   });
 
-  it.each(['none', 'text'] as const)('list entries by name when href is missing (entryLinks: %s)', async (entryLinks) => {
-    const { simulator, gateway } = await startSimulatorWithGateway({ variants: { entryLinks } });
-    const names = [...simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.keys()];
-    const { data } = await gateway.run('config.list', { path: roles });
-    expect(data).toEqual(names.map((name) => ({ name, href: null })));
-  });
+  it.each(['none', 'text'] as const)(
+    'config.get and config.list list entries by name when href is missing (entryLinks: %s)',
+    async (entryLinks) => {
+      const { simulator, gateway } = await startSimulatorWithGateway({ variants: { entryLinks } });
+      const names = [...simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.keys()];
+      const { data } = await gateway.run('config.list', { path: roles });
+      expect(data).toEqual(names.map((name) => ({ name, href: null })));
+    },
+  );
 
-  it('list users by name, but not the values of fields', async () => {
+  it('config.get and config.list list users by name, but not the values of fields', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { userEntries: 'username' } });
     const list = async (path: string): Promise<unknown> => (await gateway.run('config.list', { path })).data;
     const server = 'authentication/auth-servers/auth-server/System Local';
@@ -57,7 +60,7 @@ describe('config.get and config.list', () => {
     expect(await list(`${server}`)).toEqual([{ name: 'local', href: expect.stringMatching(/local$/) as string }]);
   });
 
-  it('follow a link from a listing unchanged', async () => {
+  it('config.get and config.list follow a link from a listing unchanged', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('config.list', { path: roles });
     for (const { name, href } of data as { name: string; href: string }[]) {
@@ -67,7 +70,7 @@ describe('config.get and config.list', () => {
     }
   });
 
-  it('send flags and texts of the query', async () => {
+  it('config.get and config.list send flags and texts of the query', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const query = { expand: true, page: 7, 'a b': 'ü&' };
     await expectFailure(gateway.run('config.get', { path: 'users', query }));
@@ -77,7 +80,7 @@ describe('config.get and config.list', () => {
     }
   });
 
-  it('fail with NOT_FOUND for a resource that does not exist', async () => {
+  it('config.get and config.list fail with NOT_FOUND for a resource that does not exist', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('config.get', { path: `${roles}/Nobody` }));
     expect(error).toMatchObject({
@@ -114,14 +117,14 @@ describe('config.create, config.update and config.delete', () => {
     );
   });
 
-  it('update accepts the whole resource that a get returned', async () => {
+  it('config.create, config.update and config.delete update accepts the whole resource that a get returned', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('config.get', { path: `${roles}/Users` });
     const body = { ...(data as object), description: 'changed' };
     expect((await gateway.run('config.update', { path: `${roles}/Users`, body })).envelope.ok).toBe(true);
   });
 
-  it('send booleans as text and leave all other values unchanged', async () => {
+  it('config.create, config.update and config.delete send booleans as text and leave all other values unchanged', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const body = { enabled: true, deep: { off: [false, 0, 'x', null] }, at: new Date(0) };
     await expectFailure(gateway.run('config.update', { path: `${roles}/Users`, body }));
@@ -161,7 +164,7 @@ describe('dry run', () => {
     ['sessions.kill-all', {}],
   ];
 
-  it.each(inputs)('of %s sends no write, and its plan equals the request sent afterwards', async (operation, input) => {
+  it.each(inputs)('dry run of %s sends no write, and its plan equals the request sent afterwards', async (operation, input) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const before = simulator.state.sessions.count;
     const { data, envelope } = await gateway.run(operation, input, { dryRun: true });
@@ -181,7 +184,7 @@ describe('dry run', () => {
     expect(sent.map(({ body }) => (body ? (JSON.parse(body) as unknown) : undefined))).toEqual(planned.map(({ body }) => body));
   });
 
-  it('of an appliance cannot be turned off by a message', async () => {
+  it('dry run of an appliance cannot be turned off by a message', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { dryRun: true });
     await gateway.run('sessions.kill-all', {}, { dryRun: false });
     await gateway.run('config.delete', { path: `${roles}/Unused` }, { dryRun: false });
@@ -191,7 +194,7 @@ describe('dry run', () => {
     expect(envelope).not.toHaveProperty('plan');
   });
 
-  it('still applies the guards', async () => {
+  it('dry run still applies the guards', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 30 });
     const run = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } }, { dryRun: true });
     expect((await expectFailure(run)).code).toBe('LIMIT');

@@ -256,7 +256,7 @@ describe('GroupIndex and parseGroups', () => {
 });
 
 describe('catalog errors', () => {
-  it('name the server, the problem and the next step', async () => {
+  it('catalog errors name the server, the problem and the next step', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['replace', 'ensure'])
       expect((await expectFailure(gateway.run(`groups.${operation}`, { ...AD, groups: [] }))).message).toBe(
@@ -281,7 +281,7 @@ describe('catalog errors', () => {
     expect(unread.cause).toMatchObject({ changed: true });
   });
 
-  it('ensure writes nothing for equal groups in another order, and writes only real differences', async () => {
+  it('catalog errors ensure writes nothing for equal groups in another order, and writes only real differences', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const present = (await gateway.run('groups.list', AD)).data as JsonObject[];
     const given = present.map(({ name }) => ad(String(name))).reverse();

@@ -29,7 +29,7 @@ const NAMES_NOTHING = [
 const OF_NODE_RED: readonly string[] = ['path', 'appliance', 'operation'];
 
 describe('object lookups', () => {
-  it('serve every field that names an object, so that users can pick a name', () => {
+  it('object lookups serve every field that names an object, so that users can pick a name', () => {
     const silent = areas.flatMap(({ name: area, operations }) =>
       Object.values(operations).flatMap(({ fields }) =>
         Object.entries(fields).flatMap(([name, { kind, names, known, choices, secret, guard }]) => {
@@ -41,7 +41,7 @@ describe('object lookups', () => {
     expect([...new Set(silent)].sort()).toEqual([...NAMES_NOTHING].sort());
   });
 
-  it('exist for every kind that a field names', () => {
+  it('object lookups exist for every kind that a field names', () => {
     const fields = areas.flatMap(({ operations }) => Object.values(operations).flatMap((operation) => Object.values(operation.fields)));
     const named = new Set(fields.flatMap(({ names }) => (names === undefined || OF_NODE_RED.includes(names) ? [] : [names])));
     expect(named.size).toBeGreaterThan(10);
@@ -62,17 +62,17 @@ describe('object lookups', () => {
     ['snmp-client', {}, 'access switch 2'],
     ['cluster-member', {}, 'gateway-1-b'],
     ['interface', {}, '<Internal Port>'],
-  ])('list each %s', async (kind, given, one) => {
+  ])('object lookups list each %s', async (kind, given, one) => {
     expect(await values(kind, await reader({ cluster: 'active-passive' }), given as Record<string, string>)).toContain(one);
   });
 
-  it('tell local servers from directory servers', async () => {
+  it('object lookups tell local servers from directory servers', async () => {
     const read = await reader();
     expect(await values('local-server', read)).not.toContain('Corp AD');
     expect(await values('directory-server', read)).toEqual(['Corp AD', 'Partner LDAP']);
   });
 
-  it('list sessions with distinguishing details, and each user once', async () => {
+  it('object lookups list sessions with distinguishing details, and each user once', async () => {
     const read = await reader({ sessions: 250 });
     const sessions = await listObjects('session', {}, read);
     expect(sessions).toHaveLength(250);
@@ -82,7 +82,7 @@ describe('object lookups', () => {
     expect(users.length).toBeGreaterThan(0);
   });
 
-  it('list backups and journal entries, the newest first', async () => {
+  it('object lookups list backups and journal entries, the newest first', async () => {
     const folder = createTemporaryFolder();
     const { gateway } = await startSimulatorWithGateway({}, { journal: join(folder, 'journal') });
     const read: RunReadOperation = async (operation, input = {}) => (await gateway.run(operation, input)).data;
@@ -101,7 +101,7 @@ describe('object lookups', () => {
     expect(await expectFailure(listObjects('journal-entry', {}, await reader()))).toMatchObject({ code: 'BAD_CONFIG' });
   });
 
-  it('list contained people by id and by name', async () => {
+  it('object lookups list contained people by id and by name', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const read: RunReadOperation = async (operation, input = {}) => (await gateway.run(operation, input)).data;
     await gateway.run('contain.contain', { name: 'j.doe' });
@@ -110,14 +110,14 @@ describe('object lookups', () => {
     expect(await values('contained', read)).toHaveLength(2);
   });
 
-  it('list named users and the client kinds of a license server', async () => {
+  it('object lookups list named users and the client kinds of a license server', async () => {
     const server = await reader({ role: 'license-server' });
     expect(await values('client-kind', server)).toEqual(['gateway', 'policy']);
     expect((await values('named-user', server, { 'client-kind': 'gateway' })).length).toBeGreaterThan(0);
     expect(await values('client-kind', await reader())).toEqual([]);
   });
 
-  it('name a missing field and an unknown kind', async () => {
+  it('object lookups name a missing field and an unknown kind', async () => {
     const read = await reader();
     expect(await expectFailure(listObjects('local-user', {}, read))).toMatchObject({
       code: 'BAD_INPUT',
@@ -126,14 +126,14 @@ describe('object lookups', () => {
     expect((await expectFailure(listObjects('toString', {}, read))).code).toBe('BAD_INPUT');
   });
 
-  it('report that an appliance has no list', async () => {
+  it('object lookups report that an appliance has no list', async () => {
     expect(await expectFailure(listObjects('certificate', {}, await reader()))).toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringMatching(/no list/) as string,
     });
   });
 
-  it('sort only the items that are shown', () => {
+  it('object lookups sort only the items that are shown', () => {
     const called = (...values: string[]) => values.map((value) => ({ value }));
     const shuffled = called('user10', 'Ärger', 'user9', 'zoe', 'User2', 'anna', 'user100', 'bob');
     const sorted = called('anna', 'Ärger', 'bob', 'User2', 'user9', 'user10', 'user100', 'zoe');

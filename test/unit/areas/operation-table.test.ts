@@ -237,7 +237,7 @@ describe('operation inputs', () => {
         'content-type is not a content type such as text/plain; charset=utf-8.',
       ],
     ),
-  ])('are checked: %s rejects %j', (name, input, message) => {
+  ])('operation inputs are checked: %s rejects %j', (name, input, message) => {
     expect(getThrownError(asking(name, input))).toMatchObject({ code: 'BAD_INPUT', message });
   });
 
@@ -250,11 +250,11 @@ describe('operation inputs', () => {
     ...['text/plain', 'a.b+c-d/x_1', 'text/plain;charset=utf-8', 'text/plain; charset="utf-8"', 'a/b; c=d; e=f:1+x'].map(
       (type): [string, Record<string, unknown>] => ['request.put', { path: 'x', 'content-type': type }],
     ),
-  ])('are checked: %s accepts %j', (name, input) => {
+  ])('operation inputs are checked: %s accepts %j', (name, input) => {
     expect(asking(name, input)).not.toThrow();
   });
 
-  it('an unknown operation name is rejected with the names in its area, or all names', () => {
+  it('operation inputs an unknown operation name is rejected with the names in its area, or all names', () => {
     expect(getThrownError(() => getOperation('contain.start'))).toMatchObject({
       code: 'BAD_INPUT',
       message: 'There is no operation "contain.start". Use one of: contain.contain, contain.release, contain.list.',

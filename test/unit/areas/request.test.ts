@@ -55,14 +55,14 @@ describe('documented exchanges without a dedicated operation', () => {
       { path: 'profiler/endpoints', query: '?=addNewDevice', body: { macaddr: 'a' } },
       'Device added successfully',
     ],
-  ])('cover %s', async (_name, operation, input, data) => {
+  ])('documented exchanges without a dedicated operation cover %s', async (_name, operation, input, data) => {
     const { gateway } = await startSimulatorWithGateway();
     const outcome = await gateway.run(`request.${operation}`, input);
     expect(outcome.data).toEqual(data);
     expect(outcome.envelope).toMatchObject({ ok: true, changed: null });
   });
 
-  it('make and drop a local backup, install and delete a license key, and delete an endpoint', async () => {
+  it('documented exchanges without a dedicated operation make and drop a local backup, install and delete a license key, and delete an endpoint', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { undocumented } = simulator.state;
     const place = 'system/maintenance/archiving/localbackup';
@@ -109,7 +109,7 @@ describe('request responses', () => {
     ['nothing', '', {}, {}],
     ['XML', '<a/>', { 'content-type': 'application/xml' }, '<a/>'],
     ['text that is called bytes', 'abc', { 'content-type': 'application/octet-stream' }, Buffer.from('abc')],
-  ])('return the expected data for %s', async (_name, body, headers, data) => {
+  ])('request responses return the expected data for %s', async (_name, body, headers, data) => {
     const server = await startRawServer(() => httpResponse(200, body, headers));
     expect((await gatewayFor(server).run('request.get', { path: 'x' })).data).toEqual(data);
   });
@@ -126,7 +126,7 @@ describe('request responses', () => {
     expect(listRequests(simulator).at(-1)?.body).toBe('grün');
   });
 
-  it('fail by status, by the embedded result, by named messages and for cut JSON', async () => {
+  it('request responses fail by status, by the embedded result, by named messages and for cut JSON', async () => {
     const asked = async (operation: string, status: number, body: string, headers?: Record<string, string>): Promise<unknown[]> => {
       const server = await startRawServer(() => httpResponse(status, body, headers));
       const error = await expectFailure(gatewayFor(server).run(`request.${operation}`, { path: 'x' }));
@@ -143,7 +143,7 @@ describe('request responses', () => {
     expect(await asked('post', 200, '<!DOCTYPE html><title>Sign in</title>', plain)).toEqual(['OUTCOME_UNKNOWN', 200]);
   });
 
-  it('of a write contain the whole document when it has more than the result', async () => {
+  it('request responses of a write contain the whole document when it has more than the result', async () => {
     const body = { result: { info: [{ message: 'made' }] }, id: 7 };
     const server = await startRawServer(() => httpResponse(200, JSON.stringify(body)));
     const { data, envelope } = await gatewayFor(server).run('request.post', { path: 'x' });
@@ -151,7 +151,7 @@ describe('request responses', () => {
     expect(envelope.result.info).toEqual([{ message: 'made' }]);
   });
 
-  it('fail when they exceed the size limit', async () => {
+  it('request responses fail when they exceed the size limit', async () => {
     const server = await startRawServer(() => httpResponse(200, 'x'.repeat(17 * 1024 * 1024), plain));
     const error = await expectFailure(gatewayFor(server).run('request.get', { path: 'x' }));
     expect([error.code, error.message]).toEqual(['LIMIT', expect.stringContaining('16 MiB')]);
@@ -170,7 +170,7 @@ describe('request queries', () => {
     ['a=[b]|', '?a=%5Bb%5D%7C'],
     ['?', ''],
     [{}, ''],
-  ])('send %j', async (query, sent) => {
+  ])('request queries send %j', async (query, sent) => {
     const server = await startRawServer(() => httpResponse(200, '{}'));
     await gatewayFor(server).run('request.get', { path: 'x/y', query });
     expect(server.requests[0]?.path).toBe(`${API}/x/y${sent}`);
@@ -184,14 +184,14 @@ describe('request queries', () => {
     ['a=\r\nHost: x', 'query contains a line break or another control character. Nothing was sent.'],
     ['\ud800', 'query contains half of a Unicode character. Check where the text was cut. Nothing was sent.'],
     [5, 'query must be'],
-  ])('reject %j', async (query, words) => {
+  ])('request queries reject %j', async (query, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('request.get', { path: 'x', query }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringContaining(words)]);
     expect(simulator.requests).toEqual([]);
   });
 
-  it('mask secrets in envelopes and plans', async () => {
+  it('request queries mask secrets in envelopes and plans', async () => {
     const server = await startRawServer(() => httpResponse(200, '{}'));
     const gateway = gatewayFor(server);
     for (const query of ['a=1&password=geheim&b', { password: 'geheim' }]) {
@@ -214,13 +214,13 @@ describe('request paths', () => {
     ['authentication', '/authentication'],
     ['system/auth', '/system/auth'],
     ['authors', '/authors'],
-  ])('send %j', async (path, sent) => {
+  ])('request paths send %j', async (path, sent) => {
     const server = await startRawServer(() => httpResponse(200, '{}'));
     await gatewayFor(server).run('request.get', { path });
     expect(server.requests[0]?.path).toBe(API + sent);
   });
 
-  it('keep the path of the base URL, also in an href', async () => {
+  it('request paths keep the path of the base URL, also in an href', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ pathPrefix: '/vpn1' });
     for (const path of ['system/user-stats', '/vpn1/api/v1/system/user-stats']) await gateway.run('request.get', { path });
     expect(listRequestLines(simulator)).toEqual(Array(2).fill(`GET /vpn1${API}/system/user-stats`));
@@ -263,7 +263,7 @@ describe('request paths', () => {
     ['realm%5Fauth'],
     ['system/../realm_auth'],
     ['x\\..\\auth'],
-  ])('reject %j', async (path) => {
+  ])('request paths reject %j', async (path) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['get', 'post', 'put', 'delete']) {
       expect((await expectFailure(gateway.run(`request.${operation}`, { path }))).code).toBe('BAD_INPUT');
@@ -286,14 +286,14 @@ describe('request bodies', () => {
     [{ 'content-type': 'text/plain' }, /^content-type is set, but body is missing\. Nothing was sent\.$/],
     [{ body: 'x', 'content-type': 'text/plain\r\nX: y' }, /^content-type is not a content type/],
     [{ body: ['a'] }, /^body must be an object/],
-  ])('reject %j', async (input, words) => {
+  ])('request bodies reject %j', async (input, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('request.post', { path: 'x', ...input }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(words)]);
     expect(simulator.requests).toEqual([]);
   });
 
-  it('are sent unchanged, or nothing is sent', async () => {
+  it('request bodies are sent unchanged, or nothing is sent', async () => {
     const server = await startRawServer(() => httpResponse(204));
     const gateway = gatewayFor(server);
     await gateway.run('request.put', { path: 'x', body: { a: true } });
@@ -314,7 +314,7 @@ describe('request bodies', () => {
     ['JSON as a Buffer', { body: Buffer.from('{"deep":[{"shared-secret":"Geheim 1"}]}'), 'content-type': 'application/json' }],
     ['a form', { body: 'user=a&password=Geheim+1', 'content-type': 'application/x-www-form-urlencoded' }],
     ['lines of text', { body: 'user=a\npassword=Geheim 1\n', 'content-type': 'text/plain' }],
-  ])('never leak a secret that the appliance quotes: %s', async (_name, input) => {
+  ])('request bodies never leak a secret that the appliance quotes: %s', async (_name, input) => {
     const server = await startRawServer(({ path, body }) =>
       httpResponse(422, JSON.stringify({ result: { errors: [{ message: `No: ${path} ${body}` }] } })),
     );
@@ -324,7 +324,7 @@ describe('request bodies', () => {
     expect(error.message).toContain('••••');
   });
 
-  it('are planned with masked secrets in a dry run and not sent', async () => {
+  it('request bodies are planned with masked secrets in a dry run and not sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const dry = { dryRun: true };
     const json = await gateway.run('request.post', { path: 'x', query: '=add', body: { name: 'a', password: 'geheim' } }, dry);
@@ -336,7 +336,7 @@ describe('request bodies', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('are sent again after an expired key, and only once otherwise', async () => {
+  it('request bodies are sent again after an expired key, and only once otherwise', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.state.login.keys.clear();

@@ -83,26 +83,32 @@ const cases = (['appended', 'in front', 'sorted by name'] as const).flatMap((ord
 );
 
 describe('session list of an appliance with 100 changes per second', () => {
-  it.each(cases)('has every stable session once: new sessions $order, counted from $base, is-last-record $hasFlags', async (options) => {
-    const { server, stable } = await startChurningAppliance(options.order, 2700, options);
-    const gateway = gatewayFor(server);
-    for (let list = 0; list < 6; list++) {
-      const ids = readSessionIds((await gateway.run('sessions.list')).data);
-      expect(new Set(ids).size).toBe(ids.length);
-      expect([...stable].filter((id) => !ids.includes(id))).toEqual([]);
-    }
-  });
+  it.each(cases)(
+    'session list of an appliance with 100 changes per second has every stable session once: new sessions $order, counted from $base, is-last-record $hasFlags',
+    async (options) => {
+      const { server, stable } = await startChurningAppliance(options.order, 2700, options);
+      const gateway = gatewayFor(server);
+      for (let list = 0; list < 6; list++) {
+        const ids = readSessionIds((await gateway.run('sessions.list')).data);
+        expect(new Set(ids).size).toBe(ids.length);
+        expect([...stable].filter((id) => !ids.includes(id))).toEqual([]);
+      }
+    },
+  );
 
-  it.each(['appended', 'in front', 'sorted by name'] as const)('is complete at 40 times that pace: new sessions %s', async (order) => {
-    const appliance = await startChurningAppliance(order, 2700);
-    appliance.pace = 20;
-    const gateway = gatewayFor(appliance.server);
-    for (let list = 0; list < 4; list++) {
-      const ids = readSessionIds((await gateway.run('sessions.list')).data);
-      expect(new Set(ids).size).toBe(ids.length);
-      expect([...appliance.stable].filter((id) => !ids.includes(id))).toEqual([]);
-    }
-  });
+  it.each(['appended', 'in front', 'sorted by name'] as const)(
+    'session list of an appliance with 100 changes per second is complete at 40 times that pace: new sessions %s',
+    async (order) => {
+      const appliance = await startChurningAppliance(order, 2700);
+      appliance.pace = 20;
+      const gateway = gatewayFor(appliance.server);
+      for (let list = 0; list < 4; list++) {
+        const ids = readSessionIds((await gateway.run('sessions.list')).data);
+        expect(new Set(ids).size).toBe(ids.length);
+        expect([...appliance.stable].filter((id) => !ids.includes(id))).toEqual([]);
+      }
+    },
+  );
 
   it.each(['appended', 'in front', 'sorted by name'] as const)(
     'lets kill-matching end every stable session: new sessions %s',

@@ -87,7 +87,7 @@ describe('addresses in a session filter', () => {
     expect(getThrownCode(() => parseSessionFilter({ 'source-ip': wanted }))).toBe('BAD_INPUT');
   });
 
-  it('must have the IP version of the field', () => {
+  it('addresses in a session filter must have the IP version of the field', () => {
     expect(matched({ 'network-connect-ipv6': 'fd00::/8' })).toEqual(['v6']);
     expect(matched({ 'network-connect-ipv6': '::ffff:10.0.0.1' })).toEqual([]);
     for (const wanted of ['10.0.0.0/8', '10.0.0.1', '10.*'])
@@ -184,7 +184,7 @@ describe('other fields in a session filter', () => {
   });
 
   it.each<[unknown]>([['Contractors, Users'], ['Users,Contractors'], [['Users', 'Contractors']]])(
-    'match one role of the list %j',
+    'other fields in a session filter match one role of the list %j',
     (roles) => {
       const record = { 'user-roles': roles };
       expect(parseSessionFilter({ 'user-roles': 'Contractors' })(record)).toBe(true);
@@ -193,7 +193,7 @@ describe('other fields in a session filter', () => {
     },
   );
 
-  it('accept all text fields of a record, the client version and values that are not text', () => {
+  it('other fields in a session filter accept all text fields of a record, the client version and values that are not text', () => {
     const record = { 'user-roles': 'A', 'acme-client-version': '9.1', events: 3, 'device-id': null };
     expect(parseSessionFilter({ 'acme-client-version': '9.*' })(record)).toBe(true);
     expect(parseSessionFilter({ 'acme-client-version': '8.*' })(record)).toBe(false);
@@ -206,7 +206,7 @@ describe('other fields in a session filter', () => {
     expect(SESSION_FILTER_FIELDS).not.toContain('');
   });
 
-  it('are named in errors with the start of the pattern', () => {
+  it('other fields in a session filter are named in errors with the start of the pattern', () => {
     const { message = '' } = getThrownError(() => parseSessionFilter({ 'source-ip': `1${'0'.repeat(100_000)}` })) ?? {};
     expect(message).toMatch(/^filter\.source-ip: "10000/);
     expect(message.length).toBeLessThan(300);
@@ -246,7 +246,7 @@ describe('pattern checks', () => {
       '8 weeks',
       'is "8 weeks", but must be hours, or text such as "90 min", "8 h" or "2 days", and more than 0. Nothing was sent.',
     ],
-  ])('reject %s %j with the reason', (field, pattern, words) => {
+  ])('pattern checks reject %s %j with the reason', (field, pattern, words) => {
     const error = getThrownError(() => parseSessionFilter({ [field]: pattern }));
     expect([error?.code, error?.message]).toEqual(['BAD_INPUT', expect.stringContaining(words)]);
     expect(error?.message).toContain(`filter.${field}`);
@@ -284,14 +284,14 @@ describe('pattern checks', () => {
     [`${'1*'.repeat(45)}1`, true],
     [`${'a*'.repeat(45)}a`, true],
     [`${'a*'.repeat(46)}`, false],
-  ])('decide whether an address can match %s: %s', (pattern, can) => {
+  ])('pattern checks decide whether an address can match %s: %s', (pattern, can) => {
     expect(
       getThrownCode(() => parseSessionFilter({ 'source-ip': pattern })),
       pattern,
     ).toBe(can ? 'none' : 'BAD_INPUT');
   });
 
-  it('compare an address as it is written and as it is normalized', () => {
+  it('pattern checks compare an address as it is written and as it is normalized', () => {
     const ip = (wanted: unknown, ...written: string[]): string[] =>
       written.filter((one) => parseSessionFilter({ 'source-ip': wanted })({ 'source-ip': one }));
     expect(ip('2001:DB8:0:0:*', ' 2001:DB8:0:0:0:0:0:1 ', '2001:db8::1')).toEqual([' 2001:DB8:0:0:0:0:0:1 ']);
@@ -314,7 +314,7 @@ describe('pattern checks', () => {
     [60, ['m', 'min', 'mins', 'minute', 'minutes']],
     [3600, ['', 'h', 'hour', 'hours']],
     [86_400, ['d', 'day', 'days']],
-  ])('accept an age of %i seconds in all units', (seconds, units) => {
+  ])('pattern checks accept an age of %i seconds in all units', (seconds, units) => {
     const now = Date.now() / 1000;
     for (const unit of units) {
       const older = parseSessionFilter({ 'older-than': ` 1.25 ${unit} ` });
@@ -330,13 +330,13 @@ describe('pattern checks', () => {
     }
   });
 
-  it('quote only the start of a long pattern', () => {
+  it('pattern checks quote only the start of a long pattern', () => {
     expect(quotePattern('x'.repeat(60))).toBe(`"${'x'.repeat(60)}"`);
     expect(quotePattern('x'.repeat(61))).toBe(`"${'x'.repeat(60)}…"`);
     expect(quotePattern(`${'x'.repeat(59)}🙂x`)).toBe(`"${'x'.repeat(59)}\ufffd…"`);
   });
 
-  it('match wildcards in order without using a character twice', () => {
+  it('pattern checks match wildcards in order without using a character twice', () => {
     const matches = (pattern: string, ...texts: string[]): string[] => texts.filter(createWildcardMatcher(pattern));
     expect(matches('abc', 'abc', 'abcd', 'xabc', '')).toEqual(['abc']);
     expect(matches('a*', 'a', 'ab', 'ba')).toEqual(['a', 'ab']);
@@ -347,7 +347,7 @@ describe('pattern checks', () => {
     expect(matches('*', '', 'x')).toEqual(['', 'x']);
   });
 
-  it('read an IPv4 address within IPv6 as IPv4, and reject link-local zones', () => {
+  it('pattern checks read an IPv4 address within IPv6 as IPv4, and reject link-local zones', () => {
     expect(
       ['1.2.3.4', '::ffff:1.2.3.4', '::FFFF:102:304', '2001:DB8:0::1', '::ffff:0:1', 'fe80::1%eth0', 'x', ''].map(normalizeAddress),
     ).toEqual(['1.2.3.4', '1.2.3.4', '1.2.3.4', '2001:db8::1', normalizeAddress('0.0.0.1'), undefined, undefined, undefined]);
@@ -357,7 +357,7 @@ describe('pattern checks', () => {
 describe('filters with many patterns', () => {
   const addresses = Array.from({ length: 100_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
 
-  it('look exact texts up, whatever their number', async () => {
+  it('filters with many patterns look exact texts up, whatever their number', async () => {
     const simulator = await startTestSimulator({ sessions: 2000 });
     simulator.state.sessions.add({ 'active-user-name': 'last one', 'source-ip': '10.1.134.159' });
     const filter = { 'source-ip': addresses, 'active-user-name': [...addresses, 'last one'] };
@@ -365,15 +365,18 @@ describe('filters with many patterns', () => {
     expect(asBulkResult(data)).toMatchObject({ total: 1, ok: 1 });
   });
 
-  it.each(['source-ip', 'agent-type'])('reject more than a thousand wildcards for %s before sending anything', async (field) => {
-    const { simulator, gateway } = await startSimulatorWithGateway();
-    const wild = addresses.map((address) => `${address}*`);
-    const error = await expectFailure(gateway.run('sessions.kill-matching', { filter: { [field]: wild } }));
-    expect([error.code, error.message]).toEqual(['LIMIT', expect.stringMatching(new RegExp(`${field} has 100000 .* at most 1000`))]);
-    expect(simulator.requests).toEqual([]);
-    expect(getThrownError(() => parseSessionFilter({ [field]: wild }))?.details).toEqual({ sent: false });
-    expect(getThrownCode(() => parseSessionFilter({ [field]: addresses.slice(0, 1001) }))).toBe('none');
-    expect(getThrownCode(() => parseSessionFilter({ [field]: wild.slice(0, 1000) }))).toBe('none');
-    expect(getThrownCode(() => parseSessionFilter({ [field]: wild.slice(0, 1001) }))).toBe('LIMIT');
-  });
+  it.each(['source-ip', 'agent-type'])(
+    'filters with many patterns reject more than a thousand wildcards for %s before sending anything',
+    async (field) => {
+      const { simulator, gateway } = await startSimulatorWithGateway();
+      const wild = addresses.map((address) => `${address}*`);
+      const error = await expectFailure(gateway.run('sessions.kill-matching', { filter: { [field]: wild } }));
+      expect([error.code, error.message]).toEqual(['LIMIT', expect.stringMatching(new RegExp(`${field} has 100000 .* at most 1000`))]);
+      expect(simulator.requests).toEqual([]);
+      expect(getThrownError(() => parseSessionFilter({ [field]: wild }))?.details).toEqual({ sent: false });
+      expect(getThrownCode(() => parseSessionFilter({ [field]: addresses.slice(0, 1001) }))).toBe('none');
+      expect(getThrownCode(() => parseSessionFilter({ [field]: wild.slice(0, 1000) }))).toBe('none');
+      expect(getThrownCode(() => parseSessionFilter({ [field]: wild.slice(0, 1001) }))).toBe('LIMIT');
+    },
+  );
 });

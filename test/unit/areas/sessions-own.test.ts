@@ -49,7 +49,7 @@ describe.each(Object.entries(WAYS))('max of %s as a share', (_name, end) => {
 });
 
 describe('a share of all sessions', () => {
-  it('is computed from a request for one record, or from the complete list when the appliance reports no total', async () => {
+  it('a share of all sessions is computed from a request for one record, or from the complete list when the appliance reports no total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const ids = signedIn(simulator, 2);
     await gateway.run('sessions.kill', { 'session-id': ids, max: '50%' });
@@ -64,7 +64,7 @@ describe('a share of all sessions', () => {
     ]);
   });
 
-  it('is not computed when no session would end', async () => {
+  it('a share of all sessions is not computed when no session would end', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('sessions.kill-user', { name: 'nobody', max: '1%' });
     expect(listRequestLines(simulator)).toEqual([`GET ${ACTIVE_USERS_PATH}?name=nobody&number=200&start=0`]);
@@ -75,7 +75,7 @@ describe('sessions of the own account', () => {
   const OWN = { 'active-user-name': 'api-admin' };
   const admins = { 'authentication-realm': 'Admin*' };
 
-  it('are spared by a filter that matches them, and the envelope lists them', async () => {
+  it('sessions of the own account are spared by a filter that matches them, and the envelope lists them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0, variants: { ownSession: true } });
     simulator.state.sessions.add({ 'active-user-name': 'a.boss', 'authentication-realm': 'Admin Users' });
     simulator.state.sessions.add({ 'active-user-name': 'API-Admin', 'authentication-realm': 'Admin Users' });
@@ -85,21 +85,24 @@ describe('sessions of the own account', () => {
     expect((await gateway.run('system.info')).envelope.logins).toBe(0);
   });
 
-  it('do not count against max and are not planned', async () => {
+  it('sessions of the own account do not count against max and are not planned', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 0, variants: { ownSession: true } });
     const { data, envelope } = await gateway.run('sessions.kill-matching', { filter: admins, max: 1 }, { dryRun: true });
     expect([asBulkResult(data).total, envelope.plan, envelope.spared]).toEqual([0, [], [expect.objectContaining(OWN)]]);
   });
 
-  it.each(['api-admin', 'API-ADMIN', ' api-admin', 'second-admin'])('cannot be ended by the name %j', async (name) => {
-    const { simulator, gateway } = await startSimulatorWithGateway({}, { secondUsername: 'second-admin' });
-    const error = await expectFailure(gateway.run('sessions.kill-user', { name }));
-    expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { requests: 0 } });
-    expect(error.message).toContain('the account that this package uses here');
-    expect(listRequestLines(simulator)).toEqual([]);
-  });
+  it.each(['api-admin', 'API-ADMIN', ' api-admin', 'second-admin'])(
+    'sessions of the own account cannot be ended by the name %j',
+    async (name) => {
+      const { simulator, gateway } = await startSimulatorWithGateway({}, { secondUsername: 'second-admin' });
+      const error = await expectFailure(gateway.run('sessions.kill-user', { name }));
+      expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { requests: 0 } });
+      expect(error.message).toContain('the account that this package uses here');
+      expect(listRequestLines(simulator)).toEqual([]);
+    },
+  );
 
-  it('end by id, by record and by kill-all', async () => {
+  it('sessions of the own account end by id, by record and by kill-all', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { ownSession: true } });
     const { data } = await gateway.run('sessions.list', { name: 'api-admin' });
     await gateway.run('sessions.kill', { 'session-id': data as Record<string, unknown>[] });
@@ -108,7 +111,7 @@ describe('sessions of the own account', () => {
     expect(simulator.state.sessions.count).toBe(0);
   });
 
-  it('are not recognized when a pasted key hides the account name', async () => {
+  it('sessions of the own account are not recognized when a pasted key hides the account name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { ownSession: true } });
     await gateway.run('system.info');
     const [key] = simulator.state.login.keys.values();

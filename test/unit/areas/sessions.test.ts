@@ -132,7 +132,7 @@ describe('sessions.kill', () => {
 });
 
 describe('bulk results', () => {
-  it('report failures beside successes', async () => {
+  it('bulk results report failures beside successes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id = '', other = ''] = simulator.state.sessions.ids();
     const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidGone', other] });
@@ -145,7 +145,7 @@ describe('bulk results', () => {
     expect(envelope).toMatchObject({ ok: false, changed: true });
   });
 
-  it('fail with the first code when all items fail', async () => {
+  it('bulk results fail with the first code when all items fail', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path.endsWith('sidC'), status: 403 });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ['sidA', 'sidB', 'sidC'] }));
@@ -162,7 +162,7 @@ describe('bulk results', () => {
     });
   });
 
-  it('report why the outcome is unknown when all outcomes are unknown', async () => {
+  it('bulk results report why the outcome is unknown when all outcomes are unknown', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ method }) => method === 'DELETE', times: 2, cut: 'before-headers' });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids().slice(0, 2) }));
@@ -170,7 +170,7 @@ describe('bulk results', () => {
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('stop when every further item would fail in the same way', async () => {
+  it('bulk results stop when every further item would fail in the same way', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
     expect(error.code).toBe('LOGIN_REJECTED');
@@ -178,7 +178,7 @@ describe('bulk results', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('do not connect again for each item when the certificate is not trusted', async () => {
+  it('bulk results do not connect again for each item when the certificate is not trusted', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { login: 'key', apiKey: 'a', tls: {}, connections: 1 });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
     // One under way and one waiting for the connection; the other 23 are not tried.
@@ -186,7 +186,7 @@ describe('bulk results', () => {
     expect(error.cause?.results).toHaveLength(25);
   });
 
-  it('keep the id of the login step when a second factor is missing', async () => {
+  it('bulk results keep the id of the login step when a second factor is missing', async () => {
     const { gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'second' } });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ['sidA'] }));
     expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { resumeId: expect.stringMatching(/^[0-9a-f]{32}$/) as string } });

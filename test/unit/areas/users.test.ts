@@ -26,7 +26,7 @@ const bodies = (simulator: Simulator): unknown[] =>
   listRequests(simulator).map(({ body }) => (body === '' ? undefined : (JSON.parse(body) as unknown)));
 
 describe('local users', () => {
-  it('are created with booleans as text, and read back', async () => {
+  it('local users are created with booleans as text, and read back', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = {
       server: SERVER,
@@ -50,7 +50,7 @@ describe('local users', () => {
     expect(listRequestLines(simulator).at(-1)).toBe(`GET ${USER}/B%C3%BCro%20%231%2FEU`);
   });
 
-  it('keep the fields that an update does not name', async () => {
+  it('local users keep the fields that an update does not name', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const before = await gateway.run('users.get', { server: SERVER, username: 'contractor1' });
     await gateway.run('users.update', { server: SERVER, username: 'contractor1', fullname: '', 'console-access': 'true' });
@@ -58,7 +58,7 @@ describe('local users', () => {
     expect(after.data).toEqual({ ...(before.data as object), fullname: '', 'console-access': 'true' });
   });
 
-  it('stay unchanged after an empty update or one that is canceled while it waits', async () => {
+  it('local users stay unchanged after an empty update or one that is canceled while it waits', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const where = { server: SERVER, username: 'contractor1' };
     expect((await gateway.run('users.update', where)).envelope.changed).toBe(false);
@@ -72,14 +72,14 @@ describe('local users', () => {
     expect(listWriteLines(simulator)).toEqual([`PUT ${USER}/contractor1/enabled`]);
   });
 
-  it.each(['update', 'enable', 'disable'])('are never created by %s', async (operation) => {
+  it.each(['update', 'enable', 'disable'])('local users are never created by %s', async (operation) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run(`users.${operation}`, { server: SERVER, username: 'nobody' }));
     expect(error.code).toBe('NOT_FOUND');
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('are disabled, enabled and deleted', async () => {
+  it('local users are disabled, enabled and deleted', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const where = { server: SERVER, username: 'jürgen.müller' };
     await gateway.run('users.disable', where);
@@ -90,7 +90,7 @@ describe('local users', () => {
     expect((await expectFailure(gateway.run('users.get', where))).code).toBe('NOT_FOUND');
   });
 
-  it('are listed as an array, also when there is none', async () => {
+  it('local users are listed as an array, also when there is none', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('users.list', { server: SERVER });
     expect((data as unknown[]).length).toBe(3);
@@ -99,7 +99,7 @@ describe('local users', () => {
     expect((await gateway.run('users.list', { server: SERVER })).data).toEqual([]);
   });
 
-  it('are checked field by field before anything is sent', async () => {
+  it('local users are checked field by field before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const wrong: [Record<string, unknown>, string][] = [
       [{ server: SERVER, username: 'a' }, 'password-cleartext'],
@@ -115,7 +115,7 @@ describe('local users', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('never expose the password, even when the appliance quotes it', async () => {
+  it('local users never expose the password, even when the appliance quotes it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const secret = 'grün & "geheim"';
     await gateway.run('system.info');
@@ -194,7 +194,7 @@ describe('password in an encrypted form', () => {
     return bodies(simulator).at(-1);
   };
 
-  it('is sent back with the user, except beside a new password, and never appears in a plan', async () => {
+  it('password in an encrypted form is sent back with the user, except beside a new password, and never appears in a plan', async () => {
     expect(await sent({ fullname: 'a', enabled: true })).toMatchObject({ 'password-encrypted': '3u+UR6n8' });
     expect(await sent({ fullname: 'a', 'password-cleartext': 'p' })).not.toHaveProperty('password-encrypted');
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -206,7 +206,7 @@ describe('password in an encrypted form', () => {
 });
 
 describe('two simultaneous updates of one user', () => {
-  it('lose no change', async () => {
+  it('two simultaneous updates of one user lose no change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const where = { server: SERVER, username: 'contractor1' };
     await Promise.all([
@@ -221,7 +221,7 @@ describe('two simultaneous updates of one user', () => {
     });
   });
 
-  it('do not create a user again that is deleted between them', async () => {
+  it('two simultaneous updates of one user do not create a user again that is deleted between them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const where = { server: SERVER, username: 'contractor1' };
     const [, updated] = await Promise.allSettled([
@@ -291,7 +291,7 @@ describe('a missing user or server', () => {
   const input = { 'password-cleartext': 'p' };
 
   it.each(['get', 'update', 'enable', 'disable', 'delete', 'create'])(
-    'is reported by name when the server is missing: %s',
+    'a missing user or server is reported by name when the server is missing: %s',
     async (operation) => {
       const { simulator, gateway } = await startSimulatorWithGateway();
       const error = await expectFailure(gateway.run(`users.${operation}`, { ...wrong, ...(operation === 'create' && input) }));
@@ -301,23 +301,26 @@ describe('a missing user or server', () => {
     },
   );
 
-  it.each(['get', 'update', 'enable', 'disable', 'delete'])('is reported by name when the user is missing: %s', async (operation) => {
-    const { simulator, gateway } = await startSimulatorWithGateway();
-    const error = await expectFailure(gateway.run(`users.${operation}`, { server: SERVER, username: 'nobody' }));
-    expect([error.code, error.message]).toEqual([
-      'NOT_FOUND',
-      expect.stringMatching(/^The user "nobody" does not exist on the authentication server "System Local"/),
-    ]);
-    // What the appliance says is not lost.
-    expect(error.message).toContain('The appliance says: The resource');
-    expect(error.cause?.request).toMatchObject({ path: `${USER}/nobody` });
-    expect(listRequestLines(simulator)).toHaveLength(2);
-  });
+  it.each(['get', 'update', 'enable', 'disable', 'delete'])(
+    'a missing user or server is reported by name when the user is missing: %s',
+    async (operation) => {
+      const { simulator, gateway } = await startSimulatorWithGateway();
+      const error = await expectFailure(gateway.run(`users.${operation}`, { server: SERVER, username: 'nobody' }));
+      expect([error.code, error.message]).toEqual([
+        'NOT_FOUND',
+        expect.stringMatching(/^The user "nobody" does not exist on the authentication server "System Local"/),
+      ]);
+      // What the appliance says is not lost.
+      expect(error.message).toContain('The appliance says: The resource');
+      expect(error.cause?.request).toMatchObject({ path: `${USER}/nobody` });
+      expect(listRequestLines(simulator)).toHaveLength(2);
+    },
+  );
 
   it.each([
     ['nothing', '', ''],
     ['two things', '{"result":{"errors":[{"message":"One."},{"message":"Two."}]}}', ' The appliance says: One. Two.'],
-  ])('is reported with the message of the appliance: %s', async (_what, body, words) => {
+  ])('a missing user or server is reported with the message of the appliance: %s', async (_what, body, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path.endsWith('/nobody'), status: 404, body });
     expect((await expectFailure(gateway.run('users.get', { server: SERVER, username: 'nobody' }))).message).toBe(
@@ -325,7 +328,7 @@ describe('a missing user or server', () => {
     );
   });
 
-  it('is reported when the server has another type', async () => {
+  it('a missing user or server is reported when the server has another type', async () => {
     const { gateway } = await startSimulatorWithGateway();
     for (const operation of ['list', 'create']) {
       const error = await expectFailure(
@@ -349,7 +352,7 @@ describe('a missing user or server', () => {
 describe('bulk changes of users', () => {
   const people = ['contractor1', 'jürgen.müller', 'guest 50% / #1'];
 
-  it('create users with their own or common fields', async () => {
+  it('bulk changes of users create users with their own or common fields', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { userFields: 'policy' } });
     const users = [
       { username: 'a', 'password-cleartext': 'one', enabled: false, more: { guestcreatedby: 'x' } },
@@ -411,7 +414,7 @@ describe('bulk changes of users', () => {
         { name: 'c.d', href: null },
       ],
     ],
-  ])('accept listed users as %s without links', async (_what, user) => {
+  ])('bulk changes of users accept listed users as %s without links', async (_what, user) => {
     const server = await startRawServer(({ method, path }) => {
       if (method !== 'GET') return httpResponse(204);
       return httpResponse(200, JSON.stringify(path.endsWith('/user') ? { user } : { enabled: 'true' }));
@@ -427,7 +430,7 @@ describe('bulk changes of users', () => {
     expect(disabled.envelope.ignored).toBeUndefined();
   });
 
-  it('return many also for one user, and succeed for none', async () => {
+  it('bulk changes of users return many also for one user, and succeed for none', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['create', 'update', 'enable', 'disable', 'delete']) {
       const { data, envelope } = await gateway.run(`users.${operation}`, { server: SERVER, username: [] });
@@ -439,7 +442,7 @@ describe('bulk changes of users', () => {
     expect((await gateway.run('users.disable', { server: SERVER, username: 'contractor1' })).data).toHaveProperty('result');
   });
 
-  it('continue when one user fails, fail when all fail, and check the server once', async () => {
+  it('bulk changes of users continue when one user fails, fail when all fail, and check the server once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const some = await gateway.run('users.delete', { server: SERVER, username: ['nobody', 'contractor1', 'nobody else'] });
     expect(some.data).toMatchObject({ total: 3, ok: 1, failed: 2 });
@@ -464,7 +467,7 @@ describe('bulk changes of users', () => {
     });
   });
 
-  it('are limited by max before anything is sent', async () => {
+  it('bulk changes of users are limited by max before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const username = Array.from({ length: 26 }, (_, index) => `u${index}`);
     for (const operation of ['update', 'enable', 'disable', 'delete']) {
@@ -513,7 +516,7 @@ describe('bulk changes of users', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('look a user with missing-ok up only in a dry run', async () => {
+  it('bulk changes of users look a user with missing-ok up only in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const dry = async (username: string, missing: boolean) =>
       (await gateway.run('users.delete', { server: SERVER, username, 'missing-ok': missing }, { dryRun: true })).envelope.plan;
@@ -529,7 +532,7 @@ describe('bulk changes of users', () => {
     expect(listRequestLines(simulator)[0]).toBe(`DELETE ${USER}/contractor1`);
   });
 
-  it('read the users and mask passwords in a dry run', async () => {
+  it('bulk changes of users read the users and mask passwords in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const created = await gateway.run(
       'users.create',

@@ -88,7 +88,7 @@ describe('the name of a backup', () => {
     ['vpn_S1_20200101T000000.xml', undefined, undefined],
     ['.vpn_S1_20200101T000000.000Z.xml', undefined, undefined],
     ['vpn_.S1_20200101T000000.000Z.xml', undefined, undefined],
-  ])('is found in the name of its file: %s', (file, ofFile, ofManifest) => {
+  ])('the name of a backup is found in the name of its file: %s', (file, ofFile, ofManifest) => {
     expect([parseBackupFileName(file), parseManifestFileName(file)]).toEqual([ofFile, ofManifest]);
   });
 
@@ -115,11 +115,11 @@ describe('the name of a backup', () => {
     ['com.x', 'com10.x', 'com.x_com10.x'],
     ['xcon.a', 'prn.a', 'xcon.a_prn-a'],
     [`${' '.repeat(199)}ab`, 'ﬁ', 'a_fi'],
-  ])('is made of %j and %j', (appliance, serial, expected) => {
+  ])('the name of a backup is made of %j and %j', (appliance, serial, expected) => {
     expect(createBackupName(appliance, serial, new Date(0))).toBe(`${expected}_19700101T000000.000Z`);
   });
 
-  it('has a time that no earlier one had', () => {
+  it('the name of a backup has a time that no earlier one had', () => {
     const now = Date.now();
     const times = Array.from({ length: 50 }, () => nextUniqueTime().getTime());
     expect(times.every((time) => time >= now)).toBe(true);

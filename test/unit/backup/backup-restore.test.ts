@@ -213,7 +213,7 @@ describe('backup.restore', () => {
     ).not.toHaveProperty('before');
   });
 
-  it('can be planned', async () => {
+  it('backup.restore can be planned', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path, password: AWKWARD_PASSWORD });
@@ -243,7 +243,7 @@ it('restores a backup on another appliance', async () => {
 });
 
 describe('the reference of a backup run', () => {
-  it('is the last backup that its passphrase made, compared per kind of file', async () => {
+  it('the reference of a backup run is the last backup that its passphrase made, compared per kind of file', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = async (passphrase?: string) =>
@@ -266,7 +266,7 @@ describe('the reference of a backup run', () => {
     expect(await created()).toMatchObject({ previous: next.backup, changed: true });
   });
 
-  it('cannot be found beside a damaged manifest, but the backup exists', async () => {
+  it('the reference of a backup run cannot be found beside a damaged manifest, but the backup exists', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     writeFileSync((await takeBackup(gateway, { folder: path })).manifest, '{');

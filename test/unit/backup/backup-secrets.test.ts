@@ -116,7 +116,7 @@ describe('a manifest with a passphrase', () => {
     return error.message;
   };
 
-  it('has a MAC over all its fields that earlier and later versions compute alike', async () => {
+  it('a manifest with a passphrase has a MAC over all its fields that earlier and later versions compute alike', async () => {
     const signed = await signManifest(plain, PASSPHRASE);
     const { method, salt = '', 'hmac-sha256': code } = signed.authentication ?? {};
     expect([method, salt]).toEqual(['hmac-sha256-pbkdf2-sha256-600000', expect.stringMatching(/^[0-9a-f]{32}$/)]);
@@ -135,7 +135,7 @@ describe('a manifest with a passphrase', () => {
       expect(await readOutcome({ ...signed, ...other })).toBe(changed);
   });
 
-  it('is accepted only if everything in it was made with the passphrase', async () => {
+  it('a manifest with a passphrase is accepted only if everything in it was made with the passphrase', async () => {
     const signed = await signManifest(plain, PASSPHRASE);
     const without = { ...file, file: 'vpn_S_20200101T000000.000Z.bin', encryption: null };
     expect(await readOutcome({ ...signed, files: [file, without] })).toBe(

@@ -80,7 +80,7 @@ describe('StoredOutput', () => {
   });
 
   it.each([{}, { gzip: true }, { passphrase: PASSPHRASE }, { gzip: true, passphrase: PASSPHRASE }])(
-    'can be read several times: %j',
+    'StoredOutput can be read several times: %j',
     async (how) => {
       const { path, file } = await stored(how);
       const { handle } = await opened(path);
@@ -120,7 +120,7 @@ describe('StoredOutput', () => {
     expect((await expectFailure(StoredOutput.create(join(place, 'none', 'x'), gzip, undefined))).message).toContain('cannot be written');
   });
 
-  it('is on the disk before it has its name', async () => {
+  it('StoredOutput is on the disk before it has its name', async () => {
     let synced = 0;
     await withPatchedFileHandles({ sync: (own) => (synced++, own()) }, async () => void (await stored()));
     expect(synced).toBe(1);

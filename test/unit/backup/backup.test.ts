@@ -37,7 +37,7 @@ describe('backup.run', () => {
     expect((await gateway.run('backup.verify', { folder: path })).data).toMatchObject({ total: 1, ok: 1 });
   });
 
-  it('can be canceled during the comparison, and leaves nothing', async () => {
+  it('backup.run can be canceled during the comparison, and leaves nothing', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { largeExport: 4 } }, { name: 'vpn-1' });
     const path = createTemporaryFolder();
     const { bytes } = await takeBackup(gateway, { folder: path, what: 'binary' });
@@ -136,7 +136,7 @@ describe('rotation after a backup', () => {
     expect((data as BackupResult[]).map(({ backup }) => backup)).toEqual([created[3]?.backup, created[2]?.backup, binary.backup]);
   });
 
-  it('never removes the last good backup by age', async () => {
+  it('rotation after a backup never removes the last good backup by age', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const old = await takeBackup(gateway, { folder: path });

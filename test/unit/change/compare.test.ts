@@ -179,7 +179,7 @@ describe('isHyperlink', () => {
 });
 
 describe('the equal flag of compareTrees', () => {
-  it('is true only if nothing was added, removed or changed', () => {
+  it('the equal flag of compareTrees is true only if nothing was added, removed or changed', () => {
     const tree = (...paths: string[]): Map<string, JsonObject> => new Map(paths.map((path) => [path, { a: 1 }]));
     expect(compareTrees(tree('/a'), tree('/a'))).toEqual({ equal: true, added: [], removed: [], changed: [] });
     expect(compareTrees(tree('/a'), tree('/a', '/b'))).toMatchObject({ equal: false, added: ['/b'], removed: [] });

@@ -81,11 +81,11 @@ describe('findNameLists and findUserLists', () => {
     ]),
     ['x', { user: [{ name: 'n'.repeat(500) }] }, [['user', [`x/user/${'n'.repeat(500)}`]]]],
     ['x', { 'a b': [{ name: '...' }] }, [['a b', ['x/a%20b/%2E..']]]],
-  ])('find the name lists in %s: %j', (place, document, expected) => {
+  ])('findNameLists and findUserLists find the name lists in %s: %j', (place, document, expected) => {
     expect(findNameLists(place, document)).toEqual(expected.map(([key, paths]) => ({ key, paths })));
   });
 
-  it('find complete users by their names unless they are links', () => {
+  it('findNameLists and findUserLists find complete users by their names unless they are links', () => {
     expect(findUserLists('x', { user: [{ username: 'a', fullname: '1' }, { username: 'b' }] })).toEqual([
       { key: 'user', paths: ['x/user/a', 'x/user/b'] },
     ]);
@@ -96,7 +96,7 @@ describe('findNameLists and findUserLists', () => {
 });
 
 describe('the subject of a write', () => {
-  it('is tracked only for writes to the configuration tree', () => {
+  it('the subject of a write is tracked only for writes to the configuration tree', () => {
     const tracked = (method: Request['method'], path: string): boolean => isConfigurationWrite({ method, path });
     expect([tracked('PUT', toPath('x')), tracked('DELETE', toPath('x')), tracked('POST', toPath('x'))]).toEqual([true, true, true]);
     expect([
@@ -107,13 +107,13 @@ describe('the subject of a write', () => {
     ]).toEqual([false, false, false, false]);
   });
 
-  it('is the item of a collection, found by the key in its body', () => {
+  it('the subject of a write is the item of a collection, found by the key in its body', () => {
     expect(toItemPaths('c', { address: '1.2.3.4', name: 'a/b', username: 'u' })).toEqual(['c/a%2Fb', 'c/u', 'c/1.2.3.4']);
     expect(toItemPaths('c', { name: '', username: 7 })).toEqual([]);
     expect(toItemPaths('c', {})).toEqual([]);
   });
 
-  it('is found from a link only if it leads below the interface', () => {
+  it('the subject of a write is found from a link only if it leads below the interface', () => {
     expect(readLinkPath({ href: `https://vpn/base${toPath('x/y/')}` })).toBe(toPath('x/y'));
     expect(readLinkPath({ href: toPath('x') })).toBe(toPath('x'));
     for (const none of [{ href: '/api/v1/system' }, { href: TREE }, { href: 7 }, {}, 'x', null]) expect(readLinkPath(none)).toBeUndefined();
@@ -121,7 +121,7 @@ describe('the subject of a write', () => {
 });
 
 describe('readStateBefore and readCurrentState', () => {
-  it('read everything below a deleted resource once, and nothing elsewhere', async () => {
+  it('readStateBefore and readCurrentState read everything below a deleted resource once, and nothing elsewhere', async () => {
     const { simulator, call } = await startServing({
       a: { name: 'a', one: link('a/one', { name: 'one' }), again: link('a/one'), away: link('b'), up: link('a'), near: link('ab') },
       'a/one': { value: '1', items: [link('a/one/x'), link('a/one/y'), 'text'] },
@@ -135,7 +135,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(await readCurrentState(baseline?.subject ?? { paths: [], deep: true }, call)).toEqual(baseline?.before);
   });
 
-  it('read the items of name lists that exist, and ignore odd responses', async () => {
+  it('readStateBefore and readCurrentState read the items of name lists that exist, and ignore odd responses', async () => {
     const { simulator, call } = await startServing({
       a: { name: 'a', user: [{ name: 'u' }, { name: 'v' }], role: [{ name: 'r' }], tag: [{ name: 't' }], site: [{ name: 's' }] },
       'a/user/u': { fullname: 'U' },
@@ -157,7 +157,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(await readStateBefore({ method: 'DELETE', path: toPath('c') }, call)).toBeUndefined();
   });
 
-  it('return nothing before a creation, and the first existing path after it', async () => {
+  it('readStateBefore and readCurrentState return nothing before a creation, and the first existing path after it', async () => {
     const { simulator, call } = await startServing({ 'c/u': { username: 'u' }, 'c/1.2.3.4': { address: '1.2.3.4' } });
     const baseline = await readStateBefore(
       { method: 'POST', path: toPath('c/'), body: { name: 'n', username: 'u', address: '1.2.3.4' } },
@@ -176,7 +176,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect((await readStateBefore({ method: 'POST', path: toPath('c') }, call))?.subject.paths).toEqual([]);
   });
 
-  it('return nothing for a missing resource, and later everything below it', async () => {
+  it('readStateBefore and readCurrentState return nothing for a missing resource, and later everything below it', async () => {
     const { call } = await startServing({});
     expect(await readStateBefore(createPut('users/none', { value: '1' }), call)).toEqual({
       subject: { paths: [toPath('users/none')], deep: true },
@@ -191,7 +191,7 @@ describe('readStateBefore and readCurrentState', () => {
       });
   });
 
-  it('read a resource with the linked parts that the body contains', async () => {
+  it('readStateBefore and readCurrentState read a resource with the linked parts that the body contains', async () => {
     const { simulator, call } = await startServing({
       r: { name: 'r', general: link('r/general'), other: link('r/other'), value: '1' },
       'r/general': { deeper: link('r/general/deeper'), text: 'x' },
@@ -211,7 +211,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(Object.keys(parts)).toEqual(paths.slice(1));
   });
 
-  it('do not read links that are broken, that lead elsewhere or that the body does not contain', async () => {
+  it('readStateBefore and readCurrentState do not read links that are broken, that lead elsewhere or that the body does not contain', async () => {
     const { simulator, call } = await startServing({ 'r/there': { x: '1' } });
     const present = { none: link('r/none'), there: link('r/there'), more: link('r/there', { text: 'x' }), text: 'x', plain: { x: '1' } };
     const desired = { none: { x: '2' }, there: 'text', more: { x: '2' }, text: { x: '2' }, plain: { x: '2' } };
@@ -223,7 +223,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(listReads(simulator)).toEqual(['r/none', 'r/there', 'r/there']);
   });
 
-  it('read the item when it is written at its collection', async () => {
+  it('readStateBefore and readCurrentState read the item when it is written at its collection', async () => {
     const { call } = await startServing({
       c: { item: [link('c/a')] },
       'c/a': { name: 'a', value: '1' },
@@ -248,7 +248,7 @@ describe('readStateBefore and readCurrentState', () => {
       expect((await readStateBefore(createPut(place, body), call))?.subject).toEqual({ paths: [toPath(place)], deep: false });
   });
 
-  it('read a field from its resource if the run has just read that resource', async () => {
+  it('readStateBefore and readCurrentState read a field from its resource if the run has just read that resource', async () => {
     const { simulator, call } = await startServing({
       r: { name: 'r', 'a b': 'x', part: link('r/part') },
       'r/a%20b': { 'a b': 'x' },
@@ -279,7 +279,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(await readCurrentState({ paths: [toPath('none/x')], deep: false, owner: toPath('none') }, call)).toEqual({});
   });
 
-  it('return undefined for an unreadable state, but throw after an error that prevents the write', async () => {
+  it('readStateBefore and readCurrentState return undefined for an unreadable state, but throw after an error that prevents the write', async () => {
     const { simulator, call } = await startServing({ a: 403, b: 500 });
     for (const path of ['a', 'b']) expect(await readStateBefore(createPut(path, { x: '1' }), call)).toBeUndefined();
     simulator.fault({ match: ({ path }) => path === toPath('c'), cut: 'before-headers', times: Infinity });
@@ -295,7 +295,7 @@ describe('readStateBefore and readCurrentState', () => {
     for (const code of ['LOGIN_REJECTED', 'LOGIN_PAUSED']) expect(await codeWith({}, { username: 'nobody', password: 'x' })).toBe(code);
   });
 
-  it('throw LIMIT for more resources than anybody would restore', async () => {
+  it('readStateBefore and readCurrentState throw LIMIT for more resources than anybody would restore', async () => {
     const items = Array.from({ length: 10_001 }, (_, index) => link(`a/${index}`));
     const { simulator, call } = await startServing({ a: { items } });
     const error = await expectFailure(readCurrentState({ paths: [toPath('a')], deep: true }, call));
@@ -304,7 +304,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(listReads(simulator)).toEqual(['a', 'a']);
   });
 
-  it('read again unless cached reads are allowed', async () => {
+  it('readStateBefore and readCurrentState read again unless cached reads are allowed', async () => {
     const { simulator, call } = await startServing({ a: { x: '1' } });
     for (const known of [false, true, true, false]) await readCurrentState({ paths: [toPath('a')], deep: false }, call, known);
     expect(listReads(simulator)).toEqual(['a', 'a']);
@@ -313,7 +313,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(await readIfExists(toPath('none'), call)).toBeUndefined();
   });
 
-  it('give two states whose differences show changed, removed and added resources without secrets', () => {
+  it('readStateBefore and readCurrentState give two states whose differences show changed, removed and added resources without secrets', () => {
     const before = { a: { x: '1' }, gone: { password: 's3cret', x: '1' } };
     const after = { a: { x: '2' }, come: { password: 's3cret' } };
     const compared = { changed: [{ path: 'a', field: '/x', before: '1', after: '2' }], removed: ['gone'], added: ['come'], equal: false };
@@ -478,7 +478,7 @@ describe('ensureResource', () => {
 });
 
 describe('missing-ok', () => {
-  it('can be set by the author of the flow, but not by a message', () => {
+  it('missing-ok can be set by the author of the flow, but not by a message', () => {
     expect(missingOkField).toMatchObject({
       label: 'Missing is fine',
       help: 'A missing resource counts as success, with `msg.envelope.changed` false.',

@@ -89,7 +89,7 @@ describe('the lock-out guard', () => {
     expect(listRequestLines(simulator).length).toBeGreaterThan(2);
   });
 
-  it('also acts if the outcome of the write is unknown, and if the run is canceled meanwhile', async () => {
+  it('the lock-out guard also acts if the outcome of the write is unknown, and if the run is canceled meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
@@ -191,7 +191,7 @@ describe('the lock-out guard', () => {
     expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true, refused: 'LOGIN_REJECTED' } });
   });
 
-  it('is turned off by prove-login, and sends nothing for other writes, reads and plans', async () => {
+  it('the lock-out guard is turned off by prove-login, and sends nothing for other writes, reads and plans', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const { logins } = simulator;
@@ -204,7 +204,7 @@ describe('the lock-out guard', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('never uses a one-time code twice: the proof takes the next one', async () => {
+  it('the lock-out guard never uses a one-time code twice: the proof takes the next one', async () => {
     const step = Math.ceil(Date.now() / 30_000) * 30_000;
     // The clock is a third of a second before the next step. The wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
@@ -310,7 +310,7 @@ describe('a change that locks the account out', () => {
   const update = { path: 'administrators/a', body: { a: 'b' } };
   const refused = /^After this change the account can no longer log in \(The appliance forbids this login \(403\)\. .*\)/;
 
-  it('never reports a restore while the account is still locked out', async () => {
+  it('a change that locks the account out never reports a restore while the account is still locked out', async () => {
     // This appliance shows the earlier value after the write, so nothing needs to be restored.
     const { gateway, sent: listWrites, logins } = await startLockedAppliance(httpResponse(200, '{"a":"before"}'));
     const error = await expectFailure(gateway.run('config.update', update));
@@ -407,7 +407,7 @@ describe('the login after a change', () => {
     return [outcome, logins];
   }
 
-  it('is tried again after a temporary error, but not after a refusal', async () => {
+  it('the login after a change is tried again after a temporary error, but not after a refusal', async () => {
     const outcomes = await Promise.all(CODES.map((code) => after(code, 1)));
     expect(outcomes).toEqual(CODES.map((code) => ((passing as readonly string[]).includes(code) ? ['none', 2] : ['LOCKED_OUT', 2])));
   });
@@ -416,7 +416,7 @@ describe('the login after a change', () => {
     expect(await Promise.all(passing.map((code) => after(code, 2)))).toEqual(passing.map(() => ['LOCKED_OUT', 3]));
   });
 
-  it('is not tried after a refused write, and does not change an unknown outcome', async () => {
+  it('the login after a change is not tried after a refused write, and does not change an unknown outcome', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const { logins } = simulator;

@@ -351,7 +351,7 @@ describe('journal.undo', () => {
     expect(await undoMessage(unread)).toContain(`${unread} (config.update) has no undo: the earlier state could not be read.`);
   });
 
-  it('can be planned', async () => {
+  it('journal.undo can be planned', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
     simulator.requests.length = 0;
@@ -414,7 +414,7 @@ describe('undoing a creation under another name', () => {
     expect([...items.keys()]).toEqual([]);
   });
 
-  it('has no undo if several items could be the created one', async () => {
+  it('undoing a creation under another name has no undo if several items could be the created one', async () => {
     const { items, gateway } = await startRenamingAppliance(['10.9.9.8']);
     const id = await readJournalId(gateway.run('config.create', create));
     expect((await fetchJournalEntries(gateway))[0]).toMatchObject({ ok: true, undo: false, changed: null, diff: null });

@@ -771,7 +771,7 @@ describe('EnforcementLoop at each poll', () => {
 describe('accounts of a containment', () => {
   const user = { servers: ['s'], minutes: 60, max: 25, name: 'user-1' };
 
-  it('stay disabled after a release if an administrator disabled them while our request was refused', async () => {
+  it('accounts of a containment stay disabled after a release if an administrator disabled them while our request was refused', async () => {
     const { here, hands } = guarding();
     here.accounts.set('s', true);
     here.faults.set('disable user-1 at s', new GatewayError('REJECTED', 'Not disabled.'));
@@ -782,7 +782,7 @@ describe('accounts of a containment', () => {
     expect(here.accounts.get('s')).toBe(false);
   });
 
-  it('are dropped by the enforcement loop if an administrator disabled them first', async () => {
+  it('accounts of a containment are dropped by the enforcement loop if an administrator disabled them first', async () => {
     const { here, join, pass, memory } = guarding();
     here.accounts.set('s', false);
     await memory.put(recordOf(1, { accounts: [{ server: 's', state: 'wanted' }] }));
@@ -792,7 +792,7 @@ describe('accounts of a containment', () => {
     expect(here.did.filter((what) => what.startsWith('disable'))).toEqual([]);
   });
 
-  it('are enabled by a release if our request to disable them got no response', async () => {
+  it('accounts of a containment are enabled by a release if our request to disable them got no response', async () => {
     const { here, hands } = guarding();
     here.accounts.set('s', true);
     here.faults.set('disable user-1 at s', new GatewayError('OUTCOME_UNKNOWN', 'No response.'));

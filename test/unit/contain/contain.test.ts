@@ -116,7 +116,7 @@ describe('contain.contain', () => {
     ]);
   });
 
-  it('is listed, and a release restores the accounts', async () => {
+  it('contain.contain is listed, and a release restores the accounts', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     const { id, until } = await contain(gateway, { name: NAME, servers: [SERVER] });
@@ -389,7 +389,7 @@ describe('enforceContainments', () => {
     expect(kept.faults.map(({ code }) => code)).toEqual(['REJECTED']);
   });
 
-  it('neither counts nor reports a session that had already ended', async () => {
+  it('enforceContainments neither counts nor reports a session that had already ended', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const kept = keeping(gateway);
     await contain(gateway, { name: NAME });
@@ -524,7 +524,7 @@ describe('enforceContainments', () => {
 });
 
 describe('a containment with a folder', () => {
-  it('is stored in a file for its owner only and continues after a restart', async () => {
+  it('a containment with a folder is stored in a file for its owner only and continues after a restart', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     signedIn(simulator, NAME, 1);
@@ -599,7 +599,7 @@ describe('a containment with a folder', () => {
     expect(files(folder)).toEqual([]);
   });
 
-  it('is invisible to other appliances that share the folder', async () => {
+  it('a containment with a folder is invisible to other appliances that share the folder', async () => {
     const folder = emptyFolder();
     const [one, two] = [await startSimulatorWithGateway(), await startSimulatorWithGateway()];
     await contain(one.gateway, { name: NAME, folder });

@@ -28,7 +28,7 @@ describe('ResponseBody', () => {
     }
   });
 
-  it('is empty when no chunk arrived', () => {
+  it('ResponseBody is empty when no chunk arrived', () => {
     expect(new ResponseBody().text()).toBe('');
     expect(new ResponseBody().bytes()).toHaveLength(0);
     expect(() => new ResponseBody().json()).toThrow(SyntaxError);

@@ -8,7 +8,7 @@ const INFO = httpResponse(200, '{"host-name":"gateway-1"}');
 const times = <T>(count: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, make));
 
 describe('connections of a gateway', () => {
-  it('never exceed the limit and carry one request at a time', async () => {
+  it('connections of a gateway never exceed the limit and carry one request at a time', async () => {
     const open = new Map<Socket, number>();
     let most = 0;
     const server = await startRawServer((_asked, socket) => {
@@ -25,7 +25,7 @@ describe('connections of a gateway', () => {
     expect({ most, sockets: server.sockets.size, asked: server.requests.length }).toEqual({ most: 1, sockets: 3, asked: 201 });
   });
 
-  it('lose no read when the server closes after every response without notice', async () => {
+  it('connections of a gateway lose no read when the server closes after every response without notice', async () => {
     const server = await startRawServer((_asked, socket) => void socket.end(INFO));
     const gateway = gatewayFor(server, { connections: 4 });
     const outcomes = await times(60, () => gateway.run('system.info'));
@@ -33,7 +33,7 @@ describe('connections of a gateway', () => {
     expect(outcomes.reduce((sum, { envelope }) => sum + envelope.retries, 0)).toBeLessThanOrEqual(4);
   });
 
-  it('close on unsolicited bytes, which never count as a response', async () => {
+  it('connections of a gateway close on unsolicited bytes, which never count as a response', async () => {
     const stray = httpResponse(200, '{"host-name":"stray"}');
     const server = await startRawServer(() => INFO + stray);
     const gateway = gatewayFor(server, { connections: 1 });
@@ -41,7 +41,7 @@ describe('connections of a gateway', () => {
     expect(outcomes.map(({ data }) => data)).toEqual(outcomes.map(() => ({ 'host-name': 'gateway-1' })));
   });
 
-  it('recover after faults without leftovers in a queue', async () => {
+  it('connections of a gateway recover after faults without leftovers in a queue', async () => {
     let cut = 0;
     const server = await startRawServer((_asked, socket) => {
       if (++cut % 3 !== 0) return INFO;
@@ -54,14 +54,14 @@ describe('connections of a gateway', () => {
     expect(server.requests).toHaveLength(30);
   });
 
-  it('reject a certificate with a wrong name every time', async () => {
+  it('connections of a gateway reject a certificate with a wrong name every time', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { connections: 1, tls: { ca: simulatorCertificate.cert, servername: 'vpn.example.com' } });
     for (let round = 0; round < 3; round++) expect((await expectFailure(gateway.run('sessions.kill-all'))).code).toBe('TLS');
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('skip requests that were canceled while they waited', async () => {
+  it('connections of a gateway skip requests that were canceled while they waited', async () => {
     const server = await startRawServer((_asked, socket) => void setTimeout(() => socket.write(INFO), 30));
     const gateway = gatewayFor(server, { connections: 1 });
     await gateway.run('system.info');

@@ -44,7 +44,7 @@ describe('parseJson', () => {
     expectSame(Buffer.from(bytes.toString('utf8').replace('"name"', JSON.stringify(text))));
   });
 
-  it('is correct at every offset and length, regardless of alignment', () => {
+  it('parseJson is correct at every offset and length, regardless of alignment', () => {
     for (let length = 0; length < 40; length++) {
       const text = JSON.stringify({ pad: 'x'.repeat(300), [`${'k'.repeat(length)}é`]: `${'v'.repeat(length)}山` });
       const bytes = Buffer.from(text);

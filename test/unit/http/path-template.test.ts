@@ -15,17 +15,17 @@ function written(): string[] {
 const ADDRESSES = written();
 
 describe('an address as it is shown', () => {
-  it('is looked for in the source', () => {
+  it('an address as it is shown is looked for in the source', () => {
     expect(ADDRESSES.length).toBeGreaterThan(25);
   });
 
-  it.each(ADDRESSES)('has every word of %s, and no name', (path) => {
+  it.each(ADDRESSES)('an address as it is shown has every word of %s, and no name', (path) => {
     // Of the examples of paths that anybody may enter the names are not told apart here.
     if (/%|<|\$|Staff|j\.doe|sid1|00:5e/.test(path)) return;
     expect(toPathTemplate(path, '')).toBe(path.replaceAll('A%20Name-enforcer', '*').replaceAll('NAME', '*'));
   });
 
-  it.each([...operations])('has no name of the example of %s', (_name, { example }) => {
+  it.each([...operations])('an address as it is shown has no name of the example of %s', (_name, { example }) => {
     const shown = toPathTemplate(example.request.split(' ')[1] ?? '', '');
     expect(shown).not.toMatch(/%|j\.doe|Staff|Contractors|sid1|csr-|client-1|member-|00:5e/);
   });
@@ -51,7 +51,7 @@ describe('an address as it is shown', () => {
     expect(toPathTemplate(path, '/gw/one')).toBe(shown);
   });
 
-  it('has an end', () => {
+  it('an address as it is shown has an end', () => {
     expect(toPathTemplate('/a'.repeat(100_000) + '?' + '&a=b'.repeat(100_000), '').length).toBeLessThan(500);
   });
 });

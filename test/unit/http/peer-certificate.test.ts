@@ -157,7 +157,7 @@ describe('certificates.peer', () => {
     expect(await code(await listen(silent), gatewayFor(simulator, { timeout: 0.5 }))).toBe('TIMEOUT');
   });
 
-  it('can be canceled', async () => {
+  it('certificates.peer can be canceled', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const silent = await listen(createServer((socket) => socket.on('error', () => undefined).resume()));
     const abort = new AbortController();
@@ -205,7 +205,7 @@ describe('fetchPeerCertificates', () => {
     expect(closed).toHaveLength(1);
   });
 
-  it('can be canceled at any time and leaves no listener behind', async () => {
+  it('fetchPeerCertificates can be canceled at any time and leaves no listener behind', async () => {
     const stop = new AbortController();
     const { port } = await startTestSimulator();
     await fetchPeerCertificates(at(port), undefined, undefined, stop.signal);
@@ -320,7 +320,7 @@ describe('fetchPeerCertificates', () => {
 });
 
 describe('certificate details', () => {
-  it('are on one line with whole remaining days', () => {
+  it('certificate details are on one line with whole remaining days', () => {
     const now = Date.parse('2026-11-22T08:00:00Z');
     vi.useFakeTimers({ toFake: ['Date'], now });
     onTestFinished(() => void vi.useRealTimers());
@@ -345,7 +345,7 @@ describe('certificate details', () => {
     ['DNS:"a\\", b", DNS:c', ['a\\", b', 'c']],
     ['DNS:"a, DNS:b", email:c"', ['a, DNS:b', 'c"']],
     ['DNS:"a', ['"a']],
-  ])('contain the names of %j', (subjectAltName, names) => {
+  ])('certificate details contain the names of %j', (subjectAltName, names) => {
     expect(parseSubjectAltNames({ subjectAltName })).toEqual(names);
   });
 });

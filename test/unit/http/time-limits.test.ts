@@ -17,7 +17,7 @@ describe('time limits and cancellation', () => {
   it.each([
     ['headers never come', { hang: true }],
     ['comes late', { delayMs: 8000 }],
-  ])('end an exchange whose response %s', async (_name, fault) => {
+  ])('time limits and cancellation end an exchange whose response %s', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { timeout: 2.5 });
     await gateway.run('system.info');
     simulator.fault({ ...fault, times: 2 });
@@ -28,7 +28,7 @@ describe('time limits and cancellation', () => {
     expect(await expectFailure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
   });
 
-  it('exclude the wait for a connection while the appliance answers others', async () => {
+  it('time limits and cancellation exclude the wait for a connection while the appliance answers others', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 450 }, { timeout: 3, connections: 1 });
     await gateway.run('system.info');
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => gateway.run('system.info')));
@@ -36,7 +36,7 @@ describe('time limits and cancellation', () => {
     expect(listRequests(simulator)).toHaveLength(9);
   });
 
-  it('end an exchange whose body trickles', async () => {
+  it('time limits and cancellation end an exchange whose body trickles', async () => {
     const server = await startRawServer((_asked, socket) => {
       const timer = setInterval(() => socket.write(' '), 50);
       socket.on('close', () => clearInterval(timer));
@@ -50,7 +50,7 @@ describe('time limits and cancellation', () => {
     expect(await expectFailure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
   });
 
-  it('report a write that waits for a connection as not sent', async () => {
+  it('time limits and cancellation report a write that waits for a connection as not sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 1, timeout: 2.5 });
     await gateway.run('system.info');
     simulator.fault({ match: isInformationRequest, hang: true });
@@ -64,7 +64,7 @@ describe('time limits and cancellation', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('report a write without a connection as TIMEOUT', async () => {
+  it('time limits and cancellation report a write without a connection as TIMEOUT', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 1, timeout: 2.5 });
     await gateway.run('system.info');
     simulator.fault({ match: isInformationRequest, hang: true });
@@ -77,7 +77,7 @@ describe('time limits and cancellation', () => {
     expect(simulator.state.sessions.count).toBe(25);
   });
 
-  it('report whether a canceled write had been sent', async () => {
+  it('time limits and cancellation report whether a canceled write had been sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: isWriteRequest, hang: true });
@@ -90,7 +90,7 @@ describe('time limits and cancellation', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('apply while the client is still loading', async () => {
+  it('time limits and cancellation apply while the client is still loading', async () => {
     // A pasted key avoids the login.
     const simulator = await startTestSimulator();
     const keyed = gatewayFor(simulator, { login: 'key', apiKey: 'a' });
@@ -101,7 +101,7 @@ describe('time limits and cancellation', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('abort everything on close, for good', async () => {
+  it('time limits and cancellation abort everything on close, for good', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ hang: true, times: 2 });

@@ -59,7 +59,7 @@ class Texts implements Sink {
 const bytes = (length: number, more = ''): string => `HTTP/1.1 200 OK\r\n${more}content-length: ${length}\r\n\r\n`;
 
 describe('requests of a Transport', () => {
-  it('send default headers unless the exchange overrides them', async () => {
+  it('requests of a Transport send default headers unless the exchange overrides them', async () => {
     const { server, send } = await driven(() => httpResponse(200, '{}'));
     await send();
     await send({ method: 'PUT', path: '/a?b=c', body: '{"a":1}' });
@@ -91,7 +91,7 @@ describe('requests of a Transport', () => {
     expect(tunnels).toHaveLength(past ? 0 : 1);
   });
 
-  it('send a server name for a host name but not for an address', async () => {
+  it('requests of a Transport send a server name for a host name but not for an address', async () => {
     const seen: unknown[] = [];
     const server = await startRawServer(
       (_asked, socket) => (seen.push((socket as TLSSocket & { servername: unknown }).servername), httpResponse(200, '{}')),
@@ -110,7 +110,7 @@ describe('requests of a Transport', () => {
 });
 
 describe('responses of a Transport', () => {
-  it('return status, type and Retry-After, and ignore repeated headers', async () => {
+  it('responses of a Transport return status, type and Retry-After, and ignore repeated headers', async () => {
     const answers = [
       httpResponse(207, 'one', { 'content-type': 'text/x-test', 'retry-after': '7' }),
       httpResponse(404, ''),
@@ -141,7 +141,7 @@ describe('responses of a Transport', () => {
     ['the last status of success', httpResponse(299, 'x'), 'x'],
     ['a status that is no success', httpResponse(300, 'x'), undefined],
     ['a message of the appliance, whatever type it has', httpResponse(200, ' \r\n{"a":1}', { 'content-type': 'text/xml' }), undefined],
-  ])('stream %s only where a stream was requested', async (_what, answer, streamed) => {
+  ])('responses of a Transport stream %s only where a stream was requested', async (_what, answer, streamed) => {
     const { send } = await driven(() => answer);
     const sink = new Texts();
     const reply = await send({ sink });
@@ -150,7 +150,7 @@ describe('responses of a Transport', () => {
     expect(reply.body.text()).toBe(streamed === undefined ? text : '');
   });
 
-  it('announce the length to the sink and end with its last byte', async () => {
+  it('responses of a Transport announce the length to the sink and end with its last byte', async () => {
     const later = (socket: { write(text: string): void }, ...parts: string[]): void =>
       parts.forEach((part, index) => setTimeout(() => socket.write(part), index * 5));
     const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n';
@@ -169,14 +169,14 @@ describe('responses of a Transport', () => {
     }
   });
 
-  it('start a stream once, even after interim responses', async () => {
+  it('responses of a Transport start a stream once, even after interim responses', async () => {
     const { send } = await driven(() => `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${httpResponse(200, 'bytes')}`);
     let begun = 0;
     const sink: Sink = { start: () => begun++, write: () => undefined };
     expect([(await send({ sink })).streamed, begun]).toEqual([true, 1]);
   });
 
-  it('count toward the memory limit unless they stream', async () => {
+  it('responses of a Transport count toward the memory limit unless they stream', async () => {
     const { send } = await driven(() => httpResponse(200, 'bytes'));
     const others = new MemoryReservation();
     onTestFinished(() => others.release());
@@ -189,7 +189,7 @@ describe('responses of a Transport', () => {
     for (const more of [{}, { sink }]) expect((await send(more)).status).toBe(200);
   });
 
-  it('end with the error of a failing sink and close the connection', async () => {
+  it('responses of a Transport end with the error of a failing sink and close the connection', async () => {
     const cuts: Promise<unknown>[] = [];
     const { send } = await driven((_asked, socket) => {
       cuts.push(new Promise((resolve) => socket.once('close', resolve)));
@@ -201,7 +201,7 @@ describe('responses of a Transport', () => {
     expect(cuts).toHaveLength(1);
   });
 
-  it('fail at once when the announced length is too long', async () => {
+  it('responses of a Transport fail at once when the announced length is too long', async () => {
     const { send } = await driven((asked, socket) => void socket.end(bytes(MAX_RESPONSE_BYTES + Number(asked.path.slice(1)))));
     expect(await expectFailure(send({ path: '/1' }))).toMatchObject({ code: 'LIMIT', details: { sent: true } });
     expect((await expectFailure(send({ path: '/0' }))).code).toBe('BAD_RESPONSE');
@@ -209,7 +209,7 @@ describe('responses of a Transport', () => {
     expect((await expectFailure(send({ path: '/1', sink: new Texts() }))).code).toBe('BAD_RESPONSE');
   });
 
-  it.each([false, true])('fail when an unannounced body grows too long (buffering sink: %s)', async (keeps) => {
+  it.each([false, true])('responses of a Transport fail when an unannounced body grows too long (buffering sink: %s)', async (keeps) => {
     const megabyte = Buffer.alloc(1 << 20, 0x20);
     const { send } = await driven((_asked, socket) => {
       socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nx');
@@ -222,7 +222,7 @@ describe('responses of a Transport', () => {
     expect(received).toBeLessThanOrEqual(MAX_RESPONSE_BYTES);
   });
 
-  it('update the clock offset of the appliance', async () => {
+  it('responses of a Transport update the clock offset of the appliance', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.parse('2026-11-22T08:00:00.400Z') });
     onTestFinished(() => void vi.useRealTimers());
     const dates = ['Sun, 22 Nov 2026 09:00:00 GMT', 'Sun, 22 Nov 2026 07:59:00 GMT', 'yesterday', undefined];
@@ -243,7 +243,7 @@ describe('responses of a Transport', () => {
 });
 
 describe('exchanges of a Transport', () => {
-  it('can be canceled at any time and leave no listener behind', async () => {
+  it('exchanges of a Transport can be canceled at any time and leave no listener behind', async () => {
     const { server, transport, send } = await driven(({ path }, socket) => {
       if (path === '/some') socket.write(`${bytes(10)}x`);
       return path === '/whole' ? httpResponse(200) : undefined;
@@ -271,7 +271,7 @@ describe('exchanges of a Transport', () => {
     expect(transport.opened).toBe(2);
   });
 
-  it('do not leave when canceled while the connection opens', async () => {
+  it('exchanges of a Transport do not leave when canceled while the connection opens', async () => {
     const { server, send } = await driven(({ path }) => (path === '/whole' ? httpResponse(200) : undefined), { connections: 2 });
     await send({ path: '/whole' });
     const [hold, stop] = [new AbortController(), new AbortController()];
@@ -285,7 +285,7 @@ describe('exchanges of a Transport', () => {
     expect(server.requests.map(({ path }) => path)).toEqual(['/whole', '/held', '/whole']);
   });
 
-  it('respect their own time limit', async () => {
+  it('exchanges of a Transport respect their own time limit', async () => {
     const { server, send } = await driven(({ path }, socket) => {
       if (path === '/some') socket.write(`${bytes(10)}x`);
       return path === '/whole' ? httpResponse(200) : undefined;
@@ -303,7 +303,7 @@ describe('exchanges of a Transport', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('wait longer for a connection while the appliance answers others', async () => {
+  it('exchanges of a Transport wait longer for a connection while the appliance answers others', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const held: (() => void)[] = [];
@@ -326,7 +326,7 @@ describe('exchanges of a Transport', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it('do not wait longer once they have a connection', async () => {
+  it('exchanges of a Transport do not wait longer once they have a connection', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const { server, send } = await driven(({ path }) => (path === '/whole' ? httpResponse(200) : undefined), { connections: 2 });
@@ -338,7 +338,7 @@ describe('exchanges of a Transport', () => {
     expect(await waits).toMatchObject({ code: 'TIMEOUT', details: { sent: true } });
   });
 
-  it('are reported as not sent without a connection', async () => {
+  it('exchanges of a Transport are reported as not sent without a connection', async () => {
     const { server, send } = await driven(() => undefined);
     const [first, second] = [
       expectFailure(send({ timeoutSeconds: 20, signal: AbortSignal.timeout(250) })),
@@ -350,7 +350,7 @@ describe('exchanges of a Transport', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('are counted and logged with outcome and duration', async () => {
+  it('exchanges of a Transport are counted and logged with outcome and duration', async () => {
     const told: ExchangeLogEntry[] = [];
     const { transport, send } = await driven(
       ({ path }, socket) => (path === '/api/v1/cluster' ? httpResponse(503) : void socket.destroy()),
@@ -373,7 +373,7 @@ describe('exchanges of a Transport', () => {
     expect(counterValues(transport.counters, { ...transport.load, opened: 0 }).seconds['GET']?.sum).toBeLessThan(60);
   });
 
-  it('keep the connection alive for more than a minute', async () => {
+  it('exchanges of a Transport keep the connection alive for more than a minute', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { server, transport, send } = await driven(() => httpResponse(200));
@@ -390,7 +390,7 @@ describe('exchanges of a Transport', () => {
     expect([server.sockets.size, transport.opened]).toEqual([1, 1]);
   });
 
-  it('are refused after close, like handshakes', async () => {
+  it('exchanges of a Transport are refused after close, like handshakes', async () => {
     const closed = {
       code: 'ABORTED',
       message: 'The connection to the appliance was closed or redeployed before this request was sent.',
@@ -413,7 +413,7 @@ describe('shared connections', () => {
   const tls = { ca: 'a', cert: 'b', key: 'c', pfx: 'd', passphrase: 'e', servername: 'f', rejectUnauthorized: false };
   const through = { url: 'http://proxy:1', username: 'a', password: 'b' };
 
-  it('belong to one account that reaches the appliance in one way', () => {
+  it('shared connections belong to one account that reaches the appliance in one way', () => {
     const names = [
       poolKey('a', base, undefined),
       poolKey('b', base, undefined),
@@ -432,7 +432,7 @@ describe('shared connections', () => {
     expect(poolKey('a', { ...base, connections: 3, name: 'x' }, { ...through, noproxy: ['x'] })).toBe(poolKey('a', base, through));
   });
 
-  it('form one pool per key until the last member leaves', () => {
+  it('shared connections form one pool per key until the last member leaves', () => {
     const origin = { host: 'vpn', isPlainHttp: false, lastResponseAt: -Infinity, lastDateHeader: undefined };
     const make = (name: string | undefined): SharedPool => new SharedPool(name, origin, () => Promise.reject(new Error('none')));
     const [one, other] = [{}, {}];
@@ -458,7 +458,7 @@ describe('shared connections', () => {
     }
   });
 
-  it('respect the lowest rate limit while any member has one', async () => {
+  it('shared connections respect the lowest rate limit while any member has one', async () => {
     const origin = { host: 'vpn', isPlainHttp: false, lastResponseAt: -Infinity, lastDateHeader: undefined };
     const pool = new SharedPool(undefined, origin, () => Promise.reject(new Error('none')));
     const [slow, quick, any] = [{}, {}, {}];

@@ -174,7 +174,7 @@ describe('createManyReport', () => {
     expect(envelopeOf([], { started: 1000 }).ms).toBe(123.5);
   });
 
-  it('has a line of text for each failure', () => {
+  it('createManyReport has a line of text for each failure', () => {
     expect(envelopeOf([well('a')]).text).toBe('');
     expect(envelopeOf([failed('a'), well('b'), skipped('c'), failed('d')]).text).toBe('a: TIMEOUT: No answer.\nd: TIMEOUT: No answer.');
   });

@@ -376,7 +376,7 @@ describe('parseSelection', () => {
 });
 
 describe('credential sources', () => {
-  it('read sets from an object', () => {
+  it('credential sources read sets from an object', () => {
     const given = { default: { username: 'a' }, none: undefined as never };
     const source = credentialsFromObject(given);
     expect(source.read('default')).toEqual({ username: 'a' });
@@ -385,7 +385,7 @@ describe('credential sources', () => {
     expect(credentialsFromObject(given, 'the node').describeLocation('eu', 'apiKey')).toBe('Enter apiKey of the set eu in the node.');
   });
 
-  it('read sets from environment variables', () => {
+  it('credential sources read sets from environment variables', () => {
     const before = process.env['GATEWAY_A_B_SECOND_USERNAME'];
     process.env['GATEWAY_A_B_SECOND_USERNAME'] = 'x';
     try {
@@ -399,7 +399,7 @@ describe('credential sources', () => {
     );
   });
 
-  it('read sets from a folder without the line end of each file', () => {
+  it('credential sources read sets from a folder without the line end of each file', () => {
     const folder = createTemporaryFolder();
     expect(credentialsFromFolder(folder).read('eu')).toEqual({});
     expect(credentialsFromFolder(join(folder, 'none')).read('eu')).toEqual({});

@@ -127,12 +127,12 @@ describe('a fault in an inventory', () => {
       /credentials: it must be/,
     ],
     ['a text in place of an appliance', 'json', '["a"]', /line 1: it is not an appliance/],
-  ])('is reported with line and field: %s', async (_what, format, text, said) => {
+  ])('a fault in an inventory is reported with line and field: %s', async (_what, format, text, said) => {
     expect(await refusal(text, format)).toMatch(said);
   });
 
   it.each(['password', 'totpSecret', 'apiKey', 'username', 'secondPassword', 'Password', 'shared-secret', 'token'])(
-    'is reported for a secret without quoting it: %s',
+    'a fault in an inventory is reported for a secret without quoting it: %s',
     async (name) => {
       for (const [text, format] of [
         [JSON.stringify([{ ...entry, [name]: 'planted-secret' }]), 'json'],
@@ -146,17 +146,17 @@ describe('a fault in an inventory', () => {
     },
   );
 
-  it('is reported without quoting the text, even if a value is malformed', async () => {
+  it('a fault in an inventory is reported without quoting the text, even if a value is malformed', async () => {
     for (const value of ['*planted-secret', '"planted-secret', '@planted-secret', '[planted-secret', '{planted-secret: }}'])
       expect(await refusal(`- name: a\n  password: ${value}\n  url: https://a\n`, 'yaml')).not.toContain('planted');
     expect(await refusal('[{"password": planted-secret}]', 'json')).not.toContain('planted');
   });
 
-  it('is reported for the first five entries, with the number of the others', async () => {
+  it('a fault in an inventory is reported for the first five entries, with the number of the others', async () => {
     expect(await refusal(JSON.stringify(Array.from({ length: 9 }, () => ({ url: 'https://a' }))), 'json')).toMatch(/And 4 more\.$/);
   });
 
-  it('is reported for defaults', () => {
+  it('a fault in an inventory is reported for defaults', () => {
     expect(() => new Inventory({ defaults: { relm: 'x' } })).toThrow('relm: unknown property');
     expect(() => new Inventory({ defaults: { password: 'planted-secret' } })).toThrow(/password: it belongs in a credential set/);
   });
@@ -167,7 +167,7 @@ describe('a fault in an inventory', () => {
     expect(inventory.appliances.map(({ name }) => name)).toEqual(['vpn-1']);
   });
 
-  it('is found in linear time', async () => {
+  it('a fault in an inventory is found in linear time', async () => {
     const nested = `${'- '.repeat(5000)}x`;
     await expect(read(nested, 'yaml')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
     const laughs = [
@@ -235,7 +235,7 @@ describe('credential sets of an inventory', () => {
     }
   };
 
-  it('are read from environment variables', async () => {
+  it('credential sets of an inventory are read from environment variables', async () => {
     const environment = {
       GATEWAY_DEFAULT_USERNAME: 'a',
       GATEWAY_DEFAULT_PASSWORD: 'b',
@@ -250,7 +250,7 @@ describe('credential sets of an inventory', () => {
     );
   });
 
-  it('are read from a folder', async () => {
+  it('credential sets of an inventory are read from a folder', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sets-'));
     mkdirSync(join(folder, 'default'));
     writeFileSync(join(folder, 'default', 'username'), 'a\n');
@@ -288,7 +288,7 @@ describe('an appliance of an inventory', () => {
     return error.message;
   };
 
-  it('has typed settings from texts and numbers, and its own values replace the defaults', async () => {
+  it('an appliance of an inventory has typed settings from texts and numbers, and its own values replace the defaults', async () => {
     const properties = { realm: 7, timeout: ' 10 ', connections: 4, dryRun: 'true', log: false, vendor: '5' };
     const { inventory, settings } = await taking([{ ...entry, ...properties }], { defaults: { realm: 'x', brand: 'y', rate: '1.5' } });
     inventory.findAppliance('vpn-1')?.gateway();
@@ -301,13 +301,13 @@ describe('an appliance of an inventory', () => {
     ]);
   });
 
-  it('is rejected with the invalid property', async () => {
+  it('an appliance of an inventory is rejected with the invalid property', async () => {
     for (const timeout of ['soon', ' ', '1e999']) expect(await told({ timeout })).toContain('timeout must be a number.');
     for (const dryRun of ['maybe', ' ']) expect(await told({ dryRun })).toContain('dryRun must be true or false.');
     expect(await told({ url: 7 })).toContain('url must be a text such as https://vpn.example.com.');
   });
 
-  it('is loaded before its credentials exist, for every kind of login', async () => {
+  it('an appliance of an inventory is loaded before its credentials exist, for every kind of login', async () => {
     const logins = [{ login: 'key' }, { realm: 'R', secondFactor: 'totp' }, { realm: 'R', secondFactor: 'password' }];
     const { inventory, settings } = await taking(
       logins.map((login, index) => ({ ...login, name: `vpn-${index}`, url: 'https://a', credentials: 'lab' })),
@@ -326,7 +326,7 @@ describe('an appliance of an inventory', () => {
     ]);
   });
 
-  it('has an empty display address if its url is not a text', async () => {
+  it('an appliance of an inventory has an empty display address if its url is not a text', async () => {
     const settingsOf = (): Settings => ({ ...entry, realm: 'R', ...sets.default });
     const { inventory } = await taking([{ ...entry, url: 7 }], { toSettings: settingsOf });
     expect(inventory.findAppliance('vpn-1')?.url).toBe('');
@@ -369,7 +369,7 @@ describe('allowed hosts of an inventory', () => {
     return inventory.appliances.map((appliance) => getThrownError(() => appliance.gateway())?.message);
   }
 
-  it('are those of the first list, for each credential set separately', async () => {
+  it('allowed hosts of an inventory are those of the first list, for each credential set separately', async () => {
     const first = [at('a', 'vpn.example.com'), at('b', 'eu.example.com:8443', 'eu')];
     const second = [...first, at('c', 'VPN.example.com:443'), at('d', 'vpn.example.com:8443'), at('e', 'vpn.example.com', 'eu')];
     const refused = (name: string, set: string, host: string): string =>
@@ -391,12 +391,12 @@ describe('allowed hosts of an inventory', () => {
       [true, false, false, true],
     ],
     [['example.com'], [false, false, false, false]],
-  ])('also match %j', async (patterns, expected) => {
+  ])('allowed hosts of an inventory also match %j', async (patterns, expected) => {
     const added = [at('a', 'a.example.com'), at('b', 'b.example.com:8443'), at('c', 'c.example.com', 'eu'), at('d', 'evil.example')];
     expect((await load(patterns, [], added)).map((message) => message === undefined)).toEqual(expected);
   });
 
-  it.each(['', 'https://a', 'a b', '=a', 'eu=', 'a=b=c'])('reject the pattern %j', (pattern) => {
+  it.each(['', 'https://a', 'a b', '=a', 'eu=', 'a=b=c'])('allowed hosts of an inventory reject the pattern %j', (pattern) => {
     expect(() => new Inventory({ allowedHosts: [pattern] })).toThrow('allowedHosts: ');
   });
 });
@@ -435,7 +435,7 @@ describe('guards of the defaults of an inventory', () => {
     else expect(result).toMatch(/entry 1 \(a\): \w+: the defaults of the inventory set a stricter value/);
   });
 
-  it('reject a TLS configuration without verification', async () => {
+  it('guards of the defaults of an inventory reject a TLS configuration without verification', async () => {
     const configurations: Record<string, { rejectUnauthorized: boolean }> = {
       on: { rejectUnauthorized: true },
       off: { rejectUnauthorized: false },

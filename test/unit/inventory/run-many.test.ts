@@ -168,7 +168,7 @@ describe('runOnMany', () => {
   });
 
   describe('a canary of runOnMany', () => {
-    it('is all that is contacted if it fails', async () => {
+    it('a canary of runOnMany is all that is contacted if it fails', async () => {
       breaks('vpn-002');
       const { data, envelope } = await on('*', SESSIONS, {}, { canary: 3 });
       expect([data.ok, data.failed, data.skipped]).toEqual([2, 1, COUNT - 3]);
@@ -178,7 +178,7 @@ describe('runOnMany', () => {
       expect(envelope.summary).toMatch(/; failed: 1 \(vpn-002\); not started: 27, because the canary failed\.$/);
     });
 
-    it('is an error if its only appliance fails', async () => {
+    it('a canary of runOnMany is an error if its only appliance fails', async () => {
       breaks('vpn-001');
       const error = await failureOf(on('*', SESSIONS, {}, { canary: 1 }));
       expect(error.cause).toMatchObject({ ok: false, code: 'NOT_FOUND', skipped: COUNT - 1, stopped: 'canary', message: error.message });
@@ -356,7 +356,7 @@ describe('runOnMany', () => {
   });
 
   describe('approval in runOnMany', () => {
-    it('is asked for once for all appliances, and the run sends what was approved', async () => {
+    it('approval in runOnMany is asked for once for all appliances, and the run sends what was approved', async () => {
       someone('vpn-002', 'vpn-004');
       const asked: unknown[] = [];
       const { data, envelope } = await on(
@@ -406,7 +406,7 @@ describe('runOnMany', () => {
     it.each([
       ['a read', SESSIONS, {}],
       ['a dry run', KILL, { dryRun: true }],
-    ])('is not asked for %s, whose canary still stops the run', async (_what, operation, options) => {
+    ])('approval in runOnMany is not asked for %s, whose canary still stops the run', async (_what, operation, options) => {
       breaks('vpn-001');
       const approve = () => Promise.reject(new Error('asked'));
       const error = await failureOf(on('vpn-00*', operation, { name: 'j.doe' }, { canary: 1, approve, ...options }));
@@ -469,7 +469,7 @@ describe('runOnMany', () => {
       await on('vpn-002', KILL, { name: 'j.doe' });
     });
 
-    it('is not asked for if nothing would be sent', async () => {
+    it('approval in runOnMany is not asked for if nothing would be sent', async () => {
       const { envelope } = await on('vpn-00*', KILL, { name: 'j.doe' }, { approve: () => Promise.reject(new Error('asked')) });
       expect(envelope).toMatchObject({ ok: true, changed: false });
     });
@@ -544,7 +544,7 @@ describe('checkOpenFiles', () => {
 });
 
 describe('a low limit of open files', () => {
-  it('is one clear error before the first request', async () => {
+  it('a low limit of open files is one clear error before the first request', async () => {
     const few = await startSimulatedFleet(120);
     onTestFinished(() => few.close());
     const settings = { defaults: { realm: 'Admin Users', tls: { ca: few.ca } }, credentials: { default: LOGIN } };

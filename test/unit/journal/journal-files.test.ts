@@ -341,7 +341,7 @@ describe('JournalWriter', () => {
   let times = 0;
   const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
 
-  it('is one per folder however the path is written, gives each entry an id, and chains its lines', async () => {
+  it('JournalWriter is one per folder however the path is written, gives each entry an id, and chains its lines', async () => {
     const folder = createTemporaryFolder();
     const writer = JournalWriter.forFolder(folder);
     expect(JournalWriter.forFolder(`${folder}/x/..`)).toBe(writer);

@@ -159,7 +159,7 @@ describe('a write with a journal', () => {
     },
   );
 
-  it('is not sent if the serial number cannot be asked because of the connection', async () => {
+  it('a write with a journal is not sent if the serial number cannot be asked because of the connection', async () => {
     const { simulator, gateway } = await startWithJournal();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: Infinity, cut: 'before-headers' });
     expect((await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'a' } }))).code).toBe('CONNECTION');
@@ -181,7 +181,7 @@ describe('a write with a journal', () => {
     expect(posted).toMatchObject({ actor: null, undo: false, diff: null, request: { query: { action: 'x' }, body: { a: '1' } } });
   });
 
-  it('outside the configuration waits for no other write and has no difference', async () => {
+  it('a write with a journal outside the configuration waits for no other write and has no difference', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 1 });
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -194,7 +194,7 @@ describe('a write with a journal', () => {
       expect(entry).toMatchObject({ ok: true, changed: true, diff: null, undo: false });
   });
 
-  it('with an unreadable earlier state is recorded without undo', async () => {
+  it('a write with a journal with an unreadable earlier state is recorded without undo', async () => {
     const { gateway, journal } = await startWithJournal();
     const path = 'configuration/users/user-roles/user-role';
     await expectFailure(gateway.run('request.post', { path, body: { description: 'x' } }));
@@ -206,7 +206,7 @@ describe('a write with a journal', () => {
   it.each<[string, Record<string, unknown>]>([
     ['config.update', { path: ROLE, body: { description: 'x' } }],
     ['config.delete', { path: ROLE }],
-  ])('with an unknown outcome is read afterwards: %s', async (operation, input) => {
+  ])('a write with a journal with an unknown outcome is read afterwards: %s', async (operation, input) => {
     const { simulator, gateway } = await startWithJournal();
     simulator.fault({ match: ({ method }) => method !== 'GET', skip: 1, cut: 'before-headers', afterEffect: true });
     await gateway.run('system.info');
@@ -215,7 +215,7 @@ describe('a write with a journal', () => {
     expect(await fetchJournalEntries(gateway)).toMatchObject([{ ok: false, code: 'OUTCOME_UNKNOWN', changed: null, undo: true }]);
   });
 
-  it('that is refused records its status and is not read afterwards', async () => {
+  it('a write with a journal that is refused records its status and is not read afterwards', async () => {
     const { simulator, gateway } = await startWithJournal();
     await expectFailure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }));
     expect(await fetchJournalEntries(gateway)).toMatchObject([
@@ -224,28 +224,31 @@ describe('a write with a journal', () => {
     expect(listRequestLines(simulator).at(-1)).toBe(`PUT ${TREE}/${ROLE}`);
   });
 
-  it('of only a secret counts as changed, although nothing comparable differs', async () => {
+  it('a write with a journal of only a secret counts as changed, although nothing comparable differs', async () => {
     const { gateway } = await startWithJournal();
     const path = decodeURIComponent(USER.slice(TREE.length + 1));
     await gateway.run('config.update', { path, body: { 'password-cleartext': 's3cret-word' } });
     expect(await fetchJournalEntries(gateway)).toMatchObject([{ changed: true, diff: [], undo: true }]);
   });
 
-  it.each([ROLE, 'users/user-roles/user-role/New'])('that cannot be read afterwards records the intended change: %s', async (path) => {
-    const { simulator, gateway } = await startWithJournal();
-    const isExisting = path === ROLE;
-    const isRead = ({ method }: { method: string }): boolean => method === 'GET';
-    const close = () => simulator.fault({ match: isRead, status: 403, times: Infinity });
-    simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: close });
-    await gateway.run('config.update', { path, body: { description: 'x' } });
-    simulator.clearFaults();
-    const [entry] = await fetchJournalEntries(gateway);
-    expect(entry?.diff).toMatchObject([
-      isExisting
-        ? { path: `${TREE}/${path}`, field: '/description', before: '', after: 'x' }
-        : { path: `${TREE}/${path}`, field: '', before: null, after: { description: 'x' } },
-    ]);
-  });
+  it.each([ROLE, 'users/user-roles/user-role/New'])(
+    'a write with a journal that cannot be read afterwards records the intended change: %s',
+    async (path) => {
+      const { simulator, gateway } = await startWithJournal();
+      const isExisting = path === ROLE;
+      const isRead = ({ method }: { method: string }): boolean => method === 'GET';
+      const close = () => simulator.fault({ match: isRead, status: 403, times: Infinity });
+      simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: close });
+      await gateway.run('config.update', { path, body: { description: 'x' } });
+      simulator.clearFaults();
+      const [entry] = await fetchJournalEntries(gateway);
+      expect(entry?.diff).toMatchObject([
+        isExisting
+          ? { path: `${TREE}/${path}`, field: '/description', before: '', after: 'x' }
+          : { path: `${TREE}/${path}`, field: '', before: null, after: { description: 'x' } },
+      ]);
+    },
+  );
 
   it('succeeds even if its journal entry cannot be completed, and reports that', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
@@ -261,7 +264,7 @@ describe('a write with a journal', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('is written again if the journal file is removed meanwhile', async () => {
+  it('a write with a journal is written again if the journal file is removed meanwhile', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const [lost = ''] = listJournalFiles(journal);
@@ -276,7 +279,7 @@ describe('a write with a journal', () => {
     expect(listRequests(simulator).filter(({ method }) => method === 'PUT')).toHaveLength(21);
   });
 
-  it('on another day starts a new file that follows the previous one', async () => {
+  it('a write with a journal on another day starts a new file that follows the previous one', async () => {
     const { gateway, journal } = await startWithJournal();
     const update = (description: string) => gateway.run('config.update', { path: ROLE, body: { description } });
     vi.useFakeTimers({ toFake: ['Date'], now: new Date(new Date().setUTCHours(23, 59, 59, 999)) });
@@ -299,7 +302,7 @@ describe('a write with a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: false, broken: [{ file: first, line: 1 }] });
   });
 
-  it('is not sent if the disk refuses the line, and the next line starts a new file', async () => {
+  it('a write with a journal is not sent if the disk refuses the line, and the next line starts a new file', async () => {
     const { simulator, gateway, journal } = await startWithJournal({ sessions: 3 });
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
@@ -330,7 +333,7 @@ describe('a write with a journal', () => {
     expect(flushes).toBe(2);
   });
 
-  it('is recorded on a file system that does not count names', async () => {
+  it('a write with a journal is recorded on a file system that does not count names', async () => {
     const { gateway } = await startWithJournal();
     await withPatchedFileHandles({ stat: async (own) => Object.assign((await own()) as unknown as object, { nlink: 0 }) }, async () => {
       await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });

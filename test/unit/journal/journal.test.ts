@@ -56,7 +56,7 @@ describe('a journal', () => {
     for (const name of readdirSync(join(journal, 'undo'))) expect(statSync(join(journal, 'undo', name)).mode & 0o777).toBe(0o600);
   });
 
-  it('is on the disk before the write is sent', async () => {
+  it('a journal is on the disk before the write is sent', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     let announced: unknown;
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: () => (announced = readAllJournalLines(journal)) });
@@ -107,7 +107,7 @@ describe('a journal', () => {
   it.each([
     ['is a file', (folder: string) => writeFileSync(folder, 'x')],
     ['has a file where what is kept belongs', (folder: string) => (mkdirSync(folder), writeFileSync(join(folder, 'undo'), 'x'))],
-  ])('that cannot be written because it %s stops writes before they are sent, but not reads', async (_what, spoil) => {
+  ])('a journal that cannot be written because it %s stops writes before they are sent, but not reads', async (_what, spoil) => {
     const folder = join(createTemporaryFolder(), 'journal');
     spoil(folder);
     const { simulator, gateway } = await startWithJournal({}, { journal: folder });
@@ -141,7 +141,7 @@ describe('a journal', () => {
     expect((await checkJournal(gateway)).broken).toMatchObject([{ file: lost, line: 0 }]);
   });
 
-  it('is not created below a folder that does not exist, such as a share that is not mounted', async () => {
+  it('a journal is not created below a folder that does not exist, such as a share that is not mounted', async () => {
     const { simulator, gateway } = await startWithJournal({}, { journal: join(createTemporaryFolder(), 'share', 'journal') });
     expect((await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }))).code).toBe('BAD_CONFIG');
     expect(listWriteLines(simulator)).toEqual([]);

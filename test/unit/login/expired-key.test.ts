@@ -123,7 +123,7 @@ describe('a bare 403 and further logins', () => {
     expect(logins()).toBe(1);
   });
 
-  it('is the outcome while logins pause, whatever the reason', async () => {
+  it('a bare 403 and further logins is the outcome while logins pause, whatever the reason', async () => {
     let status = 401;
     const { gateway, logins } = await refusing(() => httpResponse(status));
     await gateway.run('system.info');
@@ -150,7 +150,7 @@ describe('a bare 403 and further logins', () => {
 });
 
 describe('a 403 with a result envelope', () => {
-  it('never causes a login', async () => {
+  it('a 403 with a result envelope never causes a login', async () => {
     const { simulator, gateway } = await bare();
     await gateway.run('system.info');
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, status: 403, body: ENVELOPE });

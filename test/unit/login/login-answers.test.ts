@@ -99,7 +99,7 @@ describe('one login step', () => {
     [{}, 402, '', 'APPLIANCE_ERROR', failed(402, 'Check the address')],
     [{}, 499, '', 'APPLIANCE_ERROR', failed(499, 'Check the address')],
     [{}, 500, '', 'APPLIANCE_ERROR', failed(500, 'It may be restarting')],
-  ])('with settings %j and response %i %j fails with %s and gives advice', async (more, status, body, code, message) => {
+  ])('one login step with settings %j and response %i %j fails with %s and gives advice', async (more, status, body, code, message) => {
     const { exchange } = await stepping([httpResponse(status, body)], more);
     const error = await expectFailure(exchange.sendCredentials());
     expect(error).toMatchObject({ code, message, details: { status, login: true } });
@@ -111,7 +111,7 @@ describe('one login step', () => {
     expect(await expectFailure(exchange.sendCredentials())).toMatchObject({ code: 'APPLIANCE_ERROR', details: { retryAfterMs: 7000 } });
   });
 
-  it.each([400, 404, 405])('of the legacy login that gets %i tries GET', async (status) => {
+  it.each([400, 404, 405])('one login step of the legacy login that gets %i tries GET', async (status) => {
     const gone = httpResponse(404);
     const { exchange, asked } = await stepping([httpResponse(status), gone], legacy);
     expect(await expectFailure(exchange.sendCredentials())).toMatchObject({
@@ -121,7 +121,7 @@ describe('one login step', () => {
     expect(asked()).toEqual([`POST ${LEGACY_LOGIN_PATH}`, `GET ${LEGACY_LOGIN_PATH}`]);
   });
 
-  it.each([401, 403, 500])('of the legacy login that gets %i is not repeated', async (status) => {
+  it.each([401, 403, 500])('one login step of the legacy login that gets %i is not repeated', async (status) => {
     const { exchange, asked } = await stepping([httpResponse(status)], legacy);
     await expectFailure(exchange.sendCredentials());
     expect(asked()).toEqual([`POST ${LEGACY_LOGIN_PATH}`]);
@@ -131,7 +131,7 @@ describe('one login step', () => {
     [401, '{"result":{"errors":[{"message":"Account is locked."}]}}', {}, '"Account is locked". Wait until the lock ends, or unlock'],
     [403, '{"message":"Too many failed\\nlogins"}', { 'retry-after': '900' }, '"Too many failed logins". Wait 900 s.'],
     [401, '{"result":{"errors":[{"message":"No."}]}}', {}, 'The appliance says: "No".'],
-  ])('with status %i and the body %s quotes the appliance', async (status, body, headers, words) => {
+  ])('one login step with status %i and the body %s quotes the appliance', async (status, body, headers, words) => {
     const { exchange } = await stepping([httpResponse(status, body, { 'content-type': 'application/json', ...headers })]);
     expect((await expectFailure(exchange.sendCredentials())).message).toContain(words);
   });
@@ -145,7 +145,7 @@ describe('one login step', () => {
   });
 
   it.each(['{}', '{"api_key":"","resume_id":""}', '{"api_key":null,"resume_id":7}'])(
-    'with the response %s fails with BAD_RESPONSE',
+    'one login step with the response %s fails with BAD_RESPONSE',
     async (body) => {
       const { exchange } = await stepping([httpResponse(200, body)]);
       expect(await expectFailure(exchange.sendCredentials())).toMatchObject({

@@ -79,7 +79,7 @@ describe('a refused fresh key', () => {
     });
   });
 
-  it('still serves the requests that it is valid for', async () => {
+  it('a refused fresh key still serves the requests that it is valid for', async () => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault(refuseAll);
     await gateway.run('config.get', { path: USER_ROLES_PATH });
@@ -146,7 +146,7 @@ describe('a login that ends without a key', () => {
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it.each([400, 422])('with status %i counts as a refusal and pauses for 60 s', async (status) => {
+  it.each([400, 422])('a login that ends without a key with status %i counts as a refusal and pauses for 60 s', async (status) => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, times: Infinity, status });
     expect(await expectFailure(info(gateway))).toMatchObject({ code: 'LOGIN_REJECTED', cause: { status, logins: 1, requests: 0 } });

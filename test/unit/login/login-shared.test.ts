@@ -25,7 +25,7 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 describe('gateways of one account', () => {
-  it('share one key and one login', async () => {
+  it('gateways of one account share one key and one login', async () => {
     const simulator = await startTestSimulator();
     const gateways = Array.from({ length: 10 }, (_, index) => gatewayFor(simulator, { name: `vpn-${index}`, timeout: 5 + index }));
     const outcomes = await Promise.all(gateways.flatMap((gateway) => [gateway.run('system.info'), gateway.run('system.info')]));
@@ -36,7 +36,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('share nothing with another account or with a pasted key', async () => {
+  it('gateways of one account share nothing with another account or with a pasted key', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
     const [key] = simulator.state.login.keys.values();
@@ -49,7 +49,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('share nothing when another way leads to the same address', async () => {
+  it('gateways of one account share nothing when another way leads to the same address', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
     // The proxy is never used, but another appliance could be behind it.
@@ -59,7 +59,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('keep the key when one of them closes', async () => {
+  it('gateways of one account keep the key when one of them closes', async () => {
     const simulator = await startTestSimulator();
     const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];
     await one.run('system.info');
@@ -68,7 +68,7 @@ describe('gateways of one account', () => {
     expect((await expectFailure(one.run('system.info'))).code).toBe('ABORTED');
   });
 
-  it('log in again when the one that logged in for all closes', async () => {
+  it('gateways of one account log in again when the one that logged in for all closes', async () => {
     const simulator = await startTestSimulator();
     const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, hang: true });
@@ -81,7 +81,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('all mask the key that one of them got', async () => {
+  it('gateways of one account all mask the key that one of them got', async () => {
     const simulator = await startTestSimulator();
     const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];
     await one.run('system.info');
@@ -96,7 +96,7 @@ describe('gateways of one account', () => {
     }
   });
 
-  it('can each prove by a separate login that the account works', async () => {
+  it('gateways of one account can each prove by a separate login that the account works', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
     const proof = gatewayFor(simulator, {}, { isolatedLogin: true });
@@ -105,7 +105,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('share the step that waits for a code', async () => {
+  it('gateways of one account share the step that waits for a code', async () => {
     const simulator = await startTestSimulator({ secondFactor: { password: '123456' } });
     const flow = { secondFactor: 'flow' } as const;
     const one = gatewayFor(simulator, flow);
@@ -119,7 +119,7 @@ describe('gateways of one account', () => {
 });
 
 describe('the key after all gateways have closed', () => {
-  it('is available to the gateways of the next deploy', async () => {
+  it('the key after all gateways have closed is available to the gateways of the next deploy', async () => {
     const simulator = await startTestSimulator();
     const before = new Gateway(settingsFor(simulator));
     await before.run('system.info');
@@ -129,7 +129,7 @@ describe('the key after all gateways have closed', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('is wiped after a while, and no state stays without a key', async () => {
+  it('the key after all gateways have closed is wiped after a while, and no state stays without a key', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const simulator = await startTestSimulator();
     const before = new Gateway(settingsFor(simulator));
@@ -222,7 +222,7 @@ describe('a refused shared key', () => {
 });
 
 describe('forget', () => {
-  it('is not undone by a running login', async () => {
+  it('forget is not undone by a running login', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator);
     let answer = (): void => undefined;

@@ -88,7 +88,7 @@ describe('login methods', () => {
 });
 
 describe('concurrent logins', () => {
-  it('cause one login for a hundred messages', async () => {
+  it('concurrent logins cause one login for a hundred messages', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => gateway.run('system.info')));
     expect(simulator.logins).toBe(1);
@@ -96,7 +96,7 @@ describe('concurrent logins', () => {
     expect(simulator.requests).toHaveLength(101);
   });
 
-  it('cause one more login when the key expires during fifty requests', async () => {
+  it('concurrent logins cause one more login when the key expires during fifty requests', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 20 });
     await gateway.run('system.info');
     const change = { path: 'users/user-roles/user-role/Users', body: { description: 'changed' } };
@@ -115,7 +115,7 @@ describe('concurrent logins', () => {
     expect(listRequests(simulator)).toHaveLength(51 + refused);
   });
 
-  it('keep a key that is newer than the refused one', async () => {
+  it('concurrent logins keep a key that is newer than the refused one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     // The 401 to the old key arrives after another call got a new key.
@@ -128,13 +128,13 @@ describe('concurrent logins', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('give every waiting caller a separate error object', async () => {
+  it('concurrent logins give every waiting caller a separate error object', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const [read, write] = await Promise.all([expectFailure(gateway.run('system.info')), expectFailure(gateway.run('sessions.kill-all'))]);
     expect([read.cause?.operation, write.cause?.operation]).toEqual(['system.info', 'sessions.kill-all']);
   });
 
-  it('continue when one caller is canceled', async () => {
+  it('concurrent logins continue when one caller is canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 50 });
     const abort = new AbortController();
     // Aborts as soon as the login arrives.
@@ -201,7 +201,7 @@ describe('a refused key', () => {
 });
 
 describe('a refused password', () => {
-  it('is sent once for any number of messages', async () => {
+  it('a refused password is sent once for any number of messages', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const errors = await Promise.all(Array.from({ length: 20 }, () => expectFailure(gateway.run('system.info'))));
     expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(['LOGIN_REJECTED']));

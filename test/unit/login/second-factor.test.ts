@@ -103,7 +103,7 @@ describe('a second factor from the settings', () => {
     return listSecondStepAnswers(simulator).map((answer) => steps.find((candidate) => createTotpCode(key, candidate) === answer) ?? NaN);
   };
 
-  it('never sends a code twice, not even from two gateways', async () => {
+  it('a second factor from the settings never sends a code twice, not even from two gateways', async () => {
     // 300 ms before the next step. The clock stands still; the wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
@@ -195,7 +195,7 @@ describe('a second factor from the settings', () => {
 });
 
 describe('a second factor from a flow', () => {
-  it('is never started by an action', async () => {
+  it('a second factor from a flow is never started by an action', async () => {
     const simulator = await startTestSimulator({ secondFactor: { password: '123456' } });
     const gateway = gatewayFor(simulator, { secondFactor: 'flow' });
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -214,7 +214,7 @@ describe('a second factor from a flow', () => {
     expect(await expectFailure(session.key(onLogin))).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', details: { resumeId: pending } });
   });
 
-  it('is ready after the code and logs in once', async () => {
+  it('a second factor from a flow is ready after the code and logs in once', async () => {
     const { simulator, session } = await waiting();
     await session.login(onLogin);
     expect(await session.resume('123456', undefined, onLogin)).toEqual({ state: 'ready' });
@@ -250,7 +250,7 @@ describe('a second factor from a flow', () => {
     expect(await session.resume('123456', undefined, onLogin)).toEqual({ state: 'ready' });
   });
 
-  it('is dropped with the key', async () => {
+  it('a second factor from a flow is dropped with the key', async () => {
     const { simulator, session } = await waiting();
     await session.login(onLogin);
     expect(session.forget()).toEqual({ state: 'none' });
@@ -270,13 +270,13 @@ describe('one-time codes', () => {
     [20000000000, 'sha1', '65353130'],
     [59, 'sha256', '46119246'],
     [1111111111, 'sha512', '99943326'],
-  ])('match RFC 6238 at second %i for %s', (second, algorithm, expected) => {
+  ])('one-time codes match RFC 6238 at second %i for %s', (second, algorithm, expected) => {
     const length = { sha1: 20, sha256: 32, sha512: 64 }[algorithm] ?? 0;
     const key = Buffer.from('1234567890'.repeat(7).slice(0, length));
     expect(createTotpCode(key, Math.floor(second / 30), 8, algorithm)).toBe(expected);
   });
 
-  it('accept base32 and otpauth addresses', () => {
+  it('one-time codes accept base32 and otpauth addresses', () => {
     expect(parseTotpSecret('jbsw-y3dp ehpk3pxp====').key.toString('latin1')).toBe('Hello!\u00de\u00ad\u00be\u00ef');
     expect(parseTotpSecret('otpauth://totp/VPN:admin?secret=JBSWY3DPEHPK3PXP&digits=8&period=60&algorithm=SHA-256')).toMatchObject({
       digits: 8,
@@ -302,7 +302,7 @@ describe('one-time codes', () => {
     ...['digits=5', 'digits=9', 'period=4', 'period=301', 'period=x', 'algorithm=md5'].map(
       (more) => `otpauth://totp/x?secret=JBSWY3DPEE&${more}`,
     ),
-  ])('refuse the secret %j without quoting it', (text) => {
+  ])('one-time codes refuse the secret %j without quoting it', (text) => {
     expect(getThrownError(() => parseTotpSecret(text))).toMatchObject({
       code: 'BAD_CONFIG',
       message: 'totpSecret cannot be read. Enter the base32 text that the authenticator was set up with, or its otpauth:// address.',
@@ -315,14 +315,14 @@ describe('one-time codes', () => {
   const codesAt = (at: number, coordination: Coordination): Promise<OneTimeCode> =>
     reserveOneTimeCode(secret, coordination, AbortSignal.timeout(15_000), () => at);
 
-  it('come from different steps, in order, for concurrent callers', async () => {
+  it('one-time codes come from different steps, in order, for concurrent callers', async () => {
     // Just before a new step, so that the second caller really waits.
     const at = 2_000_000 * 5000 - 200;
     const codes = await Promise.all([codesAt(at, processCoordination), codesAt(at, processCoordination)]);
     expect(codes.map((next) => next.code)).toEqual([createTotpCode(key, 1_999_999), createTotpCode(key, 2_000_000)]);
   });
 
-  it('are released when the caller is canceled during the reservation', async () => {
+  it('one-time codes are released when the caller is canceled during the reservation', async () => {
     const stop = new AbortController();
     class Slow extends ProcessCoordination {
       override async update(...change: Parameters<ProcessCoordination['update']>): ReturnType<ProcessCoordination['update']> {
@@ -363,7 +363,7 @@ describe('one-time codes', () => {
     ['the clock was set back by more', [99, 103, 99], 15_000],
     ['something else is remembered', { 100: true }, undefined],
     ['other things are remembered among them', ['100', 100], 'waits'],
-  ])('choose the right step when %s', async (_what, spent, clockSetBackMs) => {
+  ])('one-time codes choose the right step when %s', async (_what, spent, clockSetBackMs) => {
     const [next, steps] = await after(spent, 100);
     if (clockSetBackMs === 'waits')
       expect([next, steps]).toEqual(['waits', (spent as unknown[]).filter((step) => typeof step === 'number')]);
@@ -373,7 +373,7 @@ describe('one-time codes', () => {
     }
   });
 
-  it('are remembered for a day, the latest 64 of them', async () => {
+  it('one-time codes are remembered for a day, the latest 64 of them', async () => {
     const [, steps] = await after(
       Array.from({ length: 64 }, (_, index) => index),
       100,
@@ -381,7 +381,7 @@ describe('one-time codes', () => {
     expect(steps).toEqual([...Array.from({ length: 63 }, (_, index) => index + 1), 100]);
   });
 
-  it('stay spent when another one is released', async () => {
+  it('one-time codes stay spent when another one is released', async () => {
     const spent: unknown[] = [];
     class Seen extends ProcessCoordination {
       override async update(...given: Parameters<ProcessCoordination['update']>): ReturnType<ProcessCoordination['update']> {
@@ -397,7 +397,7 @@ describe('one-time codes', () => {
     expect(spent).toEqual([[100], [100, 101], [100]]);
   });
 
-  it('stop waiting when the caller is canceled, however long a step is', async () => {
+  it('one-time codes stop waiting when the caller is canceled, however long a step is', async () => {
     const long = 'otpauth://totp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBV&period=300';
     const coordination = new ProcessCoordination();
     await reserveOneTimeCode(long, coordination, undefined, () => 300_000);
@@ -407,13 +407,13 @@ describe('one-time codes', () => {
     await expect(waiting).rejects.toThrow();
   });
 
-  it('are not reserved for a caller that was canceled before', async () => {
+  it('one-time codes are not reserved for a caller that was canceled before', async () => {
     const coordination = new ProcessCoordination();
     await expect(reserveOneTimeCode(secret, coordination, AbortSignal.abort(), () => 500_000)).rejects.toThrow();
     expect(coordination.size.entries).toBe(0);
   });
 
-  it.concurrent('continue after the latest step, or at the current one after a large clock change', async () => {
+  it.concurrent('one-time codes continue after the latest step, or at the current one after a large clock change', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000;
     await codesAt(at, coordination);
@@ -425,7 +425,7 @@ describe('one-time codes', () => {
     expect(await codesAt(at - 200, coordination)).toMatchObject({ code: createTotpCode(key, 2_000_001), clockSetBackMs: undefined });
   });
 
-  it.concurrent('wait at most two steps, then report it', async () => {
+  it.concurrent('one-time codes wait at most two steps, then report it', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000 - 200;
     const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => codesAt(at, coordination)));
@@ -444,7 +444,7 @@ describe('one-time codes', () => {
     ]);
   });
 
-  it('are released when they were not sent', async () => {
+  it('one-time codes are released when they were not sent', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000;
     const first = await codesAt(at, coordination);

@@ -176,7 +176,7 @@ describe('a key that gets two refusals at once', () => {
 });
 
 describe('a login that waits for a code', () => {
-  it('cannot be resumed when no login was started', async () => {
+  it('a login that waits for a code cannot be resumed when no login was started', async () => {
     const { session } = await driven(flow, byCode);
     expect(await expectFailure(session.resume('123456', undefined, silent))).toMatchObject({
       code: 'BAD_INPUT',
@@ -213,7 +213,7 @@ describe('a login that waits for a code', () => {
     expect(redactor.text(`code 123456, ${header}`)).toBe(`code ${MASK}, ${MASK}`);
   });
 
-  it('can be resumed while logins pause, because a person has the code now', async () => {
+  it('a login that waits for a code can be resumed while logins pause, because a person has the code now', async () => {
     const { settings, session, coordination } = await driven(flow, byCode);
     await session.login(silent);
     await new BackOff(settings, coordination).pause('APPLIANCE_ERROR', 503);
@@ -222,7 +222,7 @@ describe('a login that waits for a code', () => {
     expect((await expectFailure(session.login(silent))).code).toBe('LOGIN_PAUSED');
   });
 
-  it('is shared by callers that want the key while the code is sent', async () => {
+  it('a login that waits for a code is shared by callers that want the key while the code is sent', async () => {
     const { simulator, session } = await driven(flow, byCode);
     await session.login(silent);
     const go = held(simulator);
@@ -382,7 +382,7 @@ describe('AccountState', () => {
     expect([state.markAnswered('one more'), state.markAnswered('step 0'), state.markAnswered('step 2')]).toEqual([true, true, false]);
   });
 
-  it('is kept for a newer gateway when an older one closes twice', async () => {
+  it('AccountState is kept for a newer gateway when an older one closes twice', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { session, again } = await driven();
     const key = await session.key(silent);
@@ -419,7 +419,7 @@ describe('accountHash and sessionKey', () => {
     ['second user name', password, { ...password, secondUsername: 'other' }],
     ['second password', password, { ...password, secondPassword: 'c' }],
     ['secret of its codes', totp, { ...totp, totpSecret: 'JBSWY3DPEHPK3PXQ' }],
-  ])('differ for another %s', (_what, one, other) => {
+  ])('accountHash and sessionKey differ for another %s', (_what, one, other) => {
     for (const name of [accountHash, sessionKey]) {
       expect(name(of(one))).toMatch(/^[0-9a-f]{64}$/);
       expect(name(of(one))).toBe(name(of({ ...one, name: 'other', timeout: 7 })));
@@ -437,7 +437,7 @@ describe('accountHash and sessionKey', () => {
     ['name in the handshake', {}, { tls: { servername: 'a' } }],
     ['certificate of its own', {}, { tls: { cert: 'a' } }],
     ['bundle of its own', {}, { tls: { pfx: 'a' } }],
-  ])('share pauses but not the key with another %s', (_what, one, other) => {
+  ])('accountHash and sessionKey share pauses but not the key with another %s', (_what, one, other) => {
     // Most settings have no TLS part.
     const bare = settingsFor({ url });
     delete bare.tls;
@@ -454,7 +454,7 @@ describe('proveLogin', () => {
     [{ secondFactor: 'password', secondPassword: 'b' }, undefined],
     [{ secondFactor: 'flow' }, 'flow'],
     [{ login: 'key', apiKey: 'a' }, 'key'],
-  ])('with settings %j is prevented by: %s', (more, why) => {
+  ])('proveLogin with settings %j is prevented by: %s', (more, why) => {
     expect(unprovableReason(checkSettings(settingsFor({ url: 'https://vpn.example.com' }, more)))).toBe(why);
   });
 

@@ -97,7 +97,7 @@ describe('The coordination of several engines', () => {
     expect(waits).toBe(2);
   });
 
-  it('never runs two works with the same key at the same time, even if an engine starts meanwhile', async () => {
+  it('The coordination of several engines never runs two works with the same key at the same time, even if an engine starts meanwhile', async () => {
     let leave = (): void => undefined;
     const first = inventoryCoordination.runExclusive('changing', () => new Promise<void>((resolve) => (leave = resolve)));
     const end = shareBetweenProcesses(clocked().coordination, 'rank');
@@ -114,7 +114,7 @@ describe('The coordination of several engines', () => {
 });
 
 describe('A lease of a process', () => {
-  it('is checked before each write, and no write is sent after the lease is lost', async () => {
+  it('A lease of a process is checked before each write, and no write is sent after the lease is lost', async () => {
     const { held, lose } = losing();
     const { simulator, gateway } = await startSimulatorWithGateway({}, {}, { coordination: holding(held) });
     const ensure = (description: string): Promise<unknown> =>
@@ -133,7 +133,7 @@ describe('A lease of a process', () => {
     expect(writes()).toBe(1);
   });
 
-  it('is checked after the last wait before a write', async () => {
+  it('A lease of a process is checked after the last wait before a write', async () => {
     const { held, lose } = losing();
     const { simulator, gateway } = await startSimulatorWithGateway({}, {}, { coordination: holding(held) });
     const input = { path: 'users/user-roles/user-role/Users', body: { description: 'late' } };
@@ -144,7 +144,7 @@ describe('A lease of a process', () => {
 });
 
 describe('The leases of a run', () => {
-  it('are checked together with those of the run that contains it', async () => {
+  it('The leases of a run are checked together with those of the run that contains it', async () => {
     const outer = new HeldLeases();
     const inner = new HeldLeases(outer);
     const asked: string[] = [];
@@ -203,7 +203,7 @@ describe('mapConcurrently', () => {
 });
 
 describe('Memory of the process coordination', () => {
-  it('has no entry for a key that nobody holds or awaits, however its work ended', async () => {
+  it('Memory of the process coordination has no entry for a key that nobody holds or awaits, however its work ended', async () => {
     const { coordination } = clocked();
     const stop = new LightAbortController();
     const works = [

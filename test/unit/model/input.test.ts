@@ -250,7 +250,7 @@ describe('The JSON body of a request', () => {
     expect(toJsonText(body)).toBe('{"a":null,"b":[1,"x",{"c":true}],"d":{"e":0},"f":"","at":"1970-01-01T00:00:00.000Z"}');
   });
 
-  it('has booleans as text in the configuration', () => {
+  it('The JSON body of a request has booleans as text in the configuration', () => {
     expect([toBooleanText(true), toBooleanText(false)]).toEqual(['true', 'false']);
     expect(withBooleanTexts({ a: true, b: [false, { c: true }], d: 'x', e: 1, f: null })).toEqual({
       a: 'true',
@@ -296,7 +296,7 @@ describe('Input with many levels', () => {
     return value;
   };
 
-  it('is rejected before anything is sent if it has more than 200 levels', async () => {
+  it('Input with many levels is rejected before anything is sent if it has more than 200 levels', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('config.update', { path: 'users', body: nest(3000) }));
     expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false } });
@@ -304,7 +304,7 @@ describe('Input with many levels', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('is accepted with 100 levels', () => {
+  it('Input with many levels is accepted with 100 levels', () => {
     const body = nest(100);
     expect(parseInput(getOperation('config.update'), { path: 'users', body })).toEqual({ path: 'users', body, 'prove-login': true });
   });

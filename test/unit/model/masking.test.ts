@@ -18,7 +18,7 @@ describe('A password that is a common word', () => {
   const user = { server: 'System Local', username: 'j.doe' };
 
   it.each(['user', 'local', 'auth-server', 'configuration', 'system'])(
-    'is not revealed by masked words of a request path: %s',
+    'A password that is a common word is not revealed by masked words of a request path: %s',
     async (password) => {
       const gateway = await answering(404, '{}', password);
       expect((await expectFailure(gateway.run('users.get', user))).cause?.request?.path).toBe(USER_PATH);
@@ -27,7 +27,7 @@ describe('A password that is a common word', () => {
     },
   );
 
-  it('is not revealed by the error of a login pause', async () => {
+  it('A password that is a common word is not revealed by the error of a login pause', async () => {
     const server = await startRawServer(() => httpResponse(401, '{}'), { forwardsLogins: true });
     const gateway = gatewayFor(server, { password: 'LOGIN_REJECTED' });
     await expectFailure(gateway.run('system.info'));
@@ -35,7 +35,7 @@ describe('A password that is a common word', () => {
     expect(cause).toMatchObject({ pausedBecause: 'LOGIN_REJECTED', pausedUntil: expect.stringMatching(/^20\d\d-/) as string });
   });
 
-  it('is not revealed by the result of a connection test', async () => {
+  it('A password that is a common word is not revealed by the result of a connection test', async () => {
     const server = await startRawServer(() => httpResponse(401, '{}'), { forwardsLogins: true, plain: true });
     const red = { nodes: { eachNode: () => undefined } } as unknown as NodeAPI;
     const credentials = { username: 'a', password: 'appliance' };
@@ -48,7 +48,7 @@ describe('A password that is a common word', () => {
 describe('A secret', () => {
   const password = 'Correct-Horse-9';
 
-  it('is masked in the path of a failed or planned request', async () => {
+  it('A secret is masked in the path of a failed or planned request', async () => {
     const gateway = await answering(422, '{}', password);
     const input = { path: ['license', password], body: { a: 'b' } };
     const { cause } = await expectFailure(gateway.run('request.post', input));
@@ -56,14 +56,14 @@ describe('A secret', () => {
     for (const shown of [cause, envelope]) expect(JSON.stringify(shown)).not.toContain(password);
   });
 
-  it('is masked in the path and summary of a successful write', async () => {
+  it('A secret is masked in the path and summary of a successful write', async () => {
     const gateway = await answering(200, '{"result":{"info":[]}}', password);
     const { envelope } = await gateway.run('request.post', { path: ['license', password], body: { a: 'b' } });
     expect(envelope).toMatchObject({ ok: true, request: { method: 'POST', path: '/api/v1/license/••••' } });
     expect(JSON.stringify(envelope)).not.toContain(password);
   });
 
-  it('is masked in a difference under any field name', async () => {
+  it('A secret is masked in a difference under any field name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { server: 'System Local', username: 'new.one', 'password-cleartext': password, fullname: `is ${password}` };
     const outcome = await gateway.run('users.ensure', input);
@@ -72,7 +72,7 @@ describe('A secret', () => {
     expect(JSON.stringify(outcome)).not.toContain(password);
   });
 
-  it('must be text, because other values cannot be found in output', () => {
+  it('A secret must be text, because other values cannot be found in output', () => {
     const settings = { url: 'https://vpn.example.com', realm: 'R', username: 'a', password: 12345678 as unknown as string };
     expect(getThrownError(() => new Gateway(settings))).toMatchObject({
       code: 'BAD_CONFIG',

@@ -50,7 +50,7 @@ describe('A configuration path as text', () => {
     ['roles/%2eadmin%c3%bc', '/roles/%2eadmin%c3%bc'],
     ['roles/...', '/roles/%2E..'],
     ['roles/a..b', '/roles/a..b'],
-  ])('is parsed and encoded: %s', (text, path) => expect(tree(text)).toBe(path));
+  ])('A configuration path as text is parsed and encoded: %s', (text, path) => expect(tree(text)).toBe(path));
 
   it.each([
     ['', 'empty'],
@@ -75,7 +75,7 @@ describe('A configuration path as text', () => {
     ['/api/v1/configuration/../system', '".."'],
     ['/api/v1/configuration/%2e%2e/system', '%2e%2e'],
     ['/elsewhere/api/v1/configuration/users', 'outside of'],
-  ])('is rejected: %s', (text, word) => {
+  ])('A configuration path as text is rejected: %s', (text, word) => {
     const error = getThrownError(() => toConfigurationPath(text));
     expect(error?.code).toBe('BAD_INPUT');
     expect(error?.message).toContain(word);
@@ -89,18 +89,19 @@ describe('A configuration path as an array', () => {
     );
   });
 
-  it.each([[[]], [['']], [['.']], [['users', '..']], [['users', null]], [[{}]], [['a\udc00']]])('is rejected: %j', (path) =>
-    expect(getThrownCode(() => toConfigurationPath(path as string[]))).toBe('BAD_INPUT'),
+  it.each([[[]], [['']], [['.']], [['users', '..']], [['users', null]], [[{}]], [['a\udc00']]])(
+    'A configuration path as an array is rejected: %j',
+    (path) => expect(getThrownCode(() => toConfigurationPath(path as string[]))).toBe('BAD_INPUT'),
   );
 });
 
 describe('A configuration path as an href', () => {
-  it('is not encoded a second time', () => {
+  it('A configuration path as an href is not encoded a second time', () => {
     const href = `${ROOT}/users/user-roles/user-role/B%C3%BCro%20%231%2FEU%20%26%2050%25`;
     expect(toConfigurationPath(href)).toBe(href);
   });
 
-  it('may start with the path of the base URL, but with no other path', () => {
+  it('A configuration path as an href may start with the path of the base URL, but with no other path', () => {
     expect(toConfigurationPath(`/vpn1${ROOT}/users`, '/vpn1')).toBe(`${ROOT}/users`);
     expect(toConfigurationPath(`${ROOT}/users`, '/vpn1')).toBe(`${ROOT}/users`);
     expect(getThrownCode(() => toConfigurationPath('/vpn1/api/v1/system/x', '/vpn1'))).toBe('BAD_INPUT');
@@ -151,9 +152,11 @@ describe('A path segment that is not allowed', () => {
     ['{{=<% %>=}}', 'path has the tag {{<% %>}}'],
     ['{{a', 'path has a tag that cannot be read: Unclosed tag'],
     ['{{a}}', 'path needs {{a}}, but the message has nothing there.'],
-  ])('is rejected with a message that names the problem: %s', (template, words) => expect(say(template)).toContain(words));
+  ])('A path segment that is not allowed is rejected with a message that names the problem: %s', (template, words) =>
+    expect(say(template)).toContain(words),
+  );
 
-  it('is quoted in the error', () => {
+  it('A path segment that is not allowed is quoted in the error', () => {
     for (const a of [null, '', undefined]) expect(say('{{a}}', { a })).toBe('path needs {{a}}, but the message has nothing there.');
     expect(say('{{a}}', { a: ['x'] })).toMatch(/^path needs text in \{\{a\}\}, not an array/);
     expect(expandPathTags('x/{{a}}', { a: 0 })).toBe('x/0');
@@ -186,7 +189,7 @@ describe('The path of gateway-request', () => {
     ['a%3Ab', '/api/v1/a%3Ab'],
     ['authentication/auth', '/api/v1/authentication/auth'],
     ['%25', '/api/v1/%25'],
-  ])('is accepted: %s', (path, whole) => expect(toApiPath(path, '/vpn1')).toBe(whole));
+  ])('The path of gateway-request is accepted: %s', (path, whole) => expect(toApiPath(path, '/vpn1')).toBe(whole));
 
   it.each([
     'auth',
@@ -214,12 +217,12 @@ describe('The path of gateway-request', () => {
     'a%C2%AD%2Fx%2F%2E%2E%2F%2E%2E%2F%2E%2E%2Fv1%2Fauth',
     '%2E%2Fauth'.replace('%2E%2F', '%252E%2F'),
     'x%252F%252E%252E%252Fauth',
-  ])('is rejected because it could be a login: %s', (path) => {
+  ])('The path of gateway-request is rejected because it could be a login: %s', (path) => {
     expect(getThrownError(() => toApiPath(path))?.code, path).toBe('BAD_INPUT');
     expect(getThrownError(() => toApiPath(path))?.message).toMatch(/login|leave the path/);
   });
 
-  it('is rejected if it is the root of the interface', () => {
+  it('The path of gateway-request is rejected if it is the root of the interface', () => {
     for (const path of ['/', '/api/v1', '/api/v1/'])
       expect(getThrownError(() => toApiPath(path))?.message).toBe('path is the root of the interface. Give a path below /api/v1/.');
     expect(getThrownError(() => toApiPath('auth'))?.message).toBe(
@@ -288,7 +291,7 @@ describe('A request path as sent', () => {
     expect((await expectFailure(gateway.run('config.get', { path: `/vpn2${ROOT}/users` }))).code).toBe('BAD_INPUT');
   });
 
-  it('is never sent for an invalid path', async () => {
+  it('A request path as sent is never sent for an invalid path', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const path of ['../system', 'users/%2e%2e', 'https://other.example/', '']) {
       const error = await expectFailure(gateway.run('config.get', { path }));

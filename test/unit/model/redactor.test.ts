@@ -271,7 +271,7 @@ describe('A Redactor', () => {
     expect(redactor.text('late-secret')).toBe('••••');
   });
 
-  it('of one run also masks the secrets that its gateway learns later', () => {
+  it('A Redactor of one run also masks the secrets that its gateway learns later', () => {
     const origin = new Redactor().add('of the settings');
     expect(origin.with([])).toBe(origin);
     expect(origin.with([''])).toBe(origin);

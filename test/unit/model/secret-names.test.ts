@@ -167,9 +167,9 @@ describe('Values below a secret name', () => {
     expect(leaves(value)).toEqual(secrets);
   });
 
-  it('are secret if they are a number beyond all limits', () => expect(leaves(12n)).toEqual(['12']));
+  it('Values below a secret name are secret if they are a number beyond all limits', () => expect(leaves(12n)).toEqual(['12']));
 
-  it('are searched once if an object contains itself', () => {
+  it('Values below a secret name are searched once if an object contains itself', () => {
     const circle: Record<string, unknown> = { a: 'once-only' };
     circle['self'] = circle;
     circle['list'] = [circle];
@@ -193,7 +193,7 @@ describe('A pair of name and value', () => {
     [{}, false],
   ])('%j', (pair, named) => expect(isSecretPair(pair as never)).toBe(named));
 
-  it('has only a secret value, not a secret name', () => {
+  it('A pair of name and value has only a secret value, not a secret name', () => {
     const body = { name: 'api-key', value: 'one', 'value-text': 'two', revalue: 'three', other: 'four', inner: { value: 'five' } };
     expect([...findSecrets(body)].sort()).toEqual(['one', 'two']);
     expect([...findSecrets([Object.create({ name: 'api-key', value: 'inherited' }) as object])]).toEqual([]);
@@ -201,7 +201,7 @@ describe('A pair of name and value', () => {
 });
 
 describe('Bytes, numbers and texts without names', () => {
-  it('are not secret', () => {
+  it('Bytes, numbers and texts without names are not secret', () => {
     const bytes = Buffer.from('{"password":"x"}');
     expect([...findSecrets({ a: bytes, b: 7, c: null, d: 'password', e: ['token', 5, null, undefined], f: 'x {"token":"y"}' })]).toEqual(
       [],
@@ -237,7 +237,8 @@ describe('The secrets of an input', () => {
     ['text in another field', { note: 'token=t' }, []],
     ['JSON in another field', { note: '{"token":"t"}' }, ['t']],
     ['a number', { note: 5, body: 7 }, []],
-  ])('are found: %s', (_what, input, secrets) => expect(of(input)).toEqual(secrets));
+  ])('The secrets of an input are found: %s', (_what, input, secrets) => expect(of(input)).toEqual(secrets));
 
-  it('are found without field definitions', () => expect([...findInputSecrets(undefined, { password: 'x' })]).toEqual([]));
+  it('The secrets of an input are found without field definitions', () =>
+    expect([...findInputSecrets(undefined, { password: 'x' })]).toEqual([]));
 });

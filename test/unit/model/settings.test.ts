@@ -146,7 +146,7 @@ describe('checkSettings', () => {
 describe('Settings in a support bundle', () => {
   const shown = (more: Partial<Settings>) => redactSettings(checkSettings({ ...base, ...more }));
 
-  it('are numbers, choices and whether a value is set', () => {
+  it('Settings in a support bundle are numbers, choices and whether a value is set', () => {
     expect(shown({})).toEqual({
       url: 'https://…',
       login: 'realm',

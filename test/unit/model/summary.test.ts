@@ -133,7 +133,7 @@ describe('The summary of a run', () => {
     expect((await gateway.run('system.info', {}, { translate })).envelope).toMatchObject({ ok: true, summary: 'system.info.' });
   });
 
-  it('is in the language of the caller', async () => {
+  it('The summary of a run is in the language of the caller', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(200, '{}')));
     const said: string[] = [];
     const translate = (key: string, english: string): string => {
@@ -145,7 +145,7 @@ describe('The summary of a run', () => {
     expect(said).toEqual(['system.operation.info.summary.done']);
   });
 
-  it('of many items ends with the full stop of its language', async () => {
+  it('The summary of a run of many items ends with the full stop of its language', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const [id = ''] = readSessionIds((await gateway.run('sessions.list')).data);
     const dictionary = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'zh-CN.json'), 'utf8')) as Record<string, string>;
@@ -154,7 +154,7 @@ describe('The summary of a run', () => {
     expect(envelope.summary).toBe('已结束 1/3 个会话；2 项已不存在。');
   });
 
-  it.each([...operations])('of %s names only fields that exist and are not secret', (_name, operation) => {
+  it.each([...operations])('The summary of a run of %s names only fields that exist and are not secret', (_name, operation) => {
     const { summary = {}, fields, data, example } = operation;
     for (const [key, words] of Object.entries(summary)) {
       expect(Object.keys(SUMMARY_TEXTS)).toContain(key);

@@ -36,7 +36,7 @@ const own = (simulator: Simulator, count: number): string[] =>
   Array.from({ length: count }, () => simulator.state.sessions.add({ 'active-user-name': 'j.doe', 'authentication-realm': 'Users' }));
 
 describe('A write that requires approval', () => {
-  it('is shown as a summary and a plan, and sent only after the approval', async () => {
+  it('A write that requires approval is shown as a summary and a plan, and sent only after the approval', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const seen: string[][] = [];
     const { approve, proposals } = approving(() => void seen.push(listWriteLines(simulator)));
@@ -53,7 +53,7 @@ describe('A write that requires approval', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('is sent without approval if nothing would be written: a read, a dry run, no difference', async () => {
+  it('A write that requires approval is sent without approval if nothing would be written: a read, a dry run, no difference', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { approve, proposals } = approving();
     await gateway.run('system.info', {}, { approve });

@@ -48,7 +48,7 @@ describe('An approval', () => {
     await gate.assertAllowed(put('/a', { d: 0, c: [1, 2], y: { a: 2, b: 1 }, x: 1 }));
   });
 
-  it('is requested if a plan without requests would change something, and otherwise not', async () => {
+  it('An approval is requested if a plan without requests would change something, and otherwise not', async () => {
     const asked: Proposal[] = [];
     for (const more of [{}, { wouldChange: false }, { wouldChange: true }]) {
       const approval = new Approval((proposal) => {
@@ -84,7 +84,7 @@ describe('An approval', () => {
 });
 
 describe('Pending approvals', () => {
-  it('use at most 64 MiB in all nodes together, and free their memory after the decision', async () => {
+  it('Pending approvals use at most 64 MiB in all nodes together, and free their memory after the decision', async () => {
     const [first, second] = [new PendingApprovals(60), new PendingApprovals(60)];
     const waiting = first.add(undefined, 40 * 2 ** 20);
     const refused = getThrownError(() => second.add(undefined, 30 * 2 ** 20));
@@ -97,7 +97,7 @@ describe('Pending approvals', () => {
     await next.decision;
   });
 
-  it('report what is wrong with a decision', () => {
+  it('Pending approvals report what is wrong with a decision', () => {
     const approvals = new PendingApprovals(60);
     for (const id of ['', 17, undefined]) {
       expect(getThrownError(() => approvals.approve(id, 'x'))?.message).toBe(
@@ -116,7 +116,7 @@ describe('Pending approvals', () => {
     ['', null, 'The change was declined. Nothing was changed.'],
     [{ name: 'no text' }, null, 'The change was declined. Nothing was changed.'],
     ['x'.repeat(300), 'x'.repeat(200), `The change was declined by ${'x'.repeat(200)}. Nothing was changed.`],
-  ])('record the beginning of the name of the person who decided: %j', async (by, known, words) => {
+  ])('Pending approvals record the beginning of the name of the person who decided: %j', async (by, known, words) => {
     const approvals = new PendingApprovals(60, () => Date.parse('2026-11-21T08:00:00Z'));
     const [one, other] = [approvals.add(undefined), approvals.add(undefined)];
     approvals.approve(one.id, by);
@@ -125,7 +125,7 @@ describe('Pending approvals', () => {
     await expect(other.decision).rejects.toMatchObject({ code: 'DECLINED', message: words, details: { sent: false } });
   });
 
-  it('say that nothing was sent if they expire, are too many or have no recipient', async () => {
+  it('Pending approvals say that nothing was sent if they expire, are too many or have no recipient', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const approvals = new PendingApprovals(1);
@@ -153,7 +153,7 @@ describe('Pending approvals', () => {
     });
   });
 
-  it('leave no timer and no listener after a decision or a cancellation', () => {
+  it('Pending approvals leave no timer and no listener after a decision or a cancellation', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const approvals = new PendingApprovals(60);
@@ -168,7 +168,7 @@ describe('Pending approvals', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('fail only with a GatewayError', async () => {
+  it('Pending approvals fail only with a GatewayError', async () => {
     const { id, decision } = (() => {
       const approvals = new PendingApprovals(60);
       const held = approvals.add(undefined);

@@ -55,7 +55,7 @@ describe('OperationContext', () => {
       { vendor: 'acme', brand: 'Acme', journal: '/j', name: 'one', connections: 3 },
       { vendor: 'acme', brand: 'Acme', journal: '/j', name: 'one', connections: 3 },
     ],
-  ])('has no credentials in its settings (%j)', (more, seen) => {
+  ])('OperationContext has no credentials in its settings (%j)', (more, seen) => {
     const { settings } = idle({}, more);
     expect(settings).toMatchObject({ ...seen, base: url, prefix: '/vpn1' });
     expect(Object.keys(settings).sort()).toEqual(
@@ -63,7 +63,7 @@ describe('OperationContext', () => {
     );
   });
 
-  it('has dryRun, and one real AbortSignal if the caller gave any signal', () => {
+  it('OperationContext has dryRun, and one real AbortSignal if the caller gave any signal', () => {
     expect([idle().dryRun, idle({ dryRun: true }).dryRun, idle().signal]).toEqual([false, true, undefined]);
     const stop = new LightAbortController();
     const call = idle({ signal: stop });
@@ -74,7 +74,7 @@ describe('OperationContext', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it('has the diagnostics for support', async () => {
+  it('OperationContext has the diagnostics for support', async () => {
     const call = createRunContext(await answering());
     await call.read({ method: 'GET', path: PATH });
     expect(call.counters.requests.get('GET')?.codes.get(200)).toEqual({ n: 1 });
@@ -177,7 +177,7 @@ describe('A write of an operation', () => {
     expect(await seen((call) => call.write(PUT, { a: 1 }))).toEqual([{ request: PUT, plannedBody: { a: 1 } }, { result: NOTHING }]);
   });
 
-  it('with a raw body has a content type, a length and a hash', async () => {
+  it('A write of an operation with a raw body has a content type, a length and a hash', async () => {
     const content = { type: 'text/x-test', bytes: Buffer.from('abc') };
     const [write] = await seen((call) => call.writeAny(PUT, content));
     expect(write.plannedBody).toEqual({ 'content-type': 'text/x-test', bytes: 3 });
@@ -189,7 +189,7 @@ describe('A write of an operation', () => {
     expect([Object.keys(stream?.headers ?? {}), stream && 'body' in stream]).toEqual([['accept'], false]);
   });
 
-  it('may return any response', async () => {
+  it('A write of an operation may return any response', async () => {
     const server = await answering('text', { 'content-type': 'text/plain' });
     const call = createRunContext(server);
     expect(await call.readAny({ method: 'GET', path: PATH })).toBe('text');
@@ -209,7 +209,7 @@ describe('A write of an operation', () => {
     [{ connections: 1 }, 2],
     [{ connections: 2 }, 4],
     [{ connections: 1, journal: '/j' }, 4],
-  ])('with %j sends this many requests at the same time: %i', async (more, atOnce) => {
+  ])('A write of an operation with %j sends this many requests at the same time: %i', async (more, atOnce) => {
     let begun = 0;
     let go = (): void => undefined;
     const held = new Promise<void>((resolve) => (go = resolve));
@@ -230,7 +230,7 @@ describe('Bulk results', () => {
   const items = ['a', 'secret b'];
   const error = new GatewayError('NOT_FOUND', 'On purpose.', { status: 404 });
 
-  it('are in the order of the items, with masked secrets', () => {
+  it('Bulk results are in the order of the items, with masked secrets', () => {
     const call = idle({ masker: new Redactor().add('secret b') });
     const many = call.collectResults(items, new Map([[0, error]]));
     expect(many).toEqual({
@@ -245,7 +245,7 @@ describe('Bulk results', () => {
     expect(call.record.many).toBe(many);
   });
 
-  it('are a failure if all items failed', () => {
+  it('Bulk results are a failure if all items failed', () => {
     const call = idle();
     const all = new Map(items.map((_, index) => [index, error]));
     expect(getThrownError(() => call.collectResults(items, all))).toMatchObject({
@@ -257,7 +257,7 @@ describe('Bulk results', () => {
 });
 
 describe('Parts of a stream', () => {
-  it('are counted and delivered to the caller', () => {
+  it('Parts of a stream are counted and delivered to the caller', () => {
     const taken: unknown[] = [];
     const call = idle({ onEmit: (data, part, by) => taken.push([data, part, by]) });
     expect(call.record.emittedParts).toBeUndefined();
@@ -273,7 +273,7 @@ describe('Parts of a stream', () => {
     expect([countRecords([]), countRecords([1, 2]), countRecords({})]).toEqual([0, 2, 1]);
   });
 
-  it('are rejected if the caller accepts no parts', () => {
+  it('Parts of a stream are rejected if the caller accepts no parts', () => {
     const call = idle();
     expect(getThrownError(() => call.startStream())).toMatchObject({
       code: 'BAD_INPUT',
@@ -439,7 +439,7 @@ describe('The envelope of a run', () => {
     });
   });
 
-  it('has no request if nothing was sent, and masks secrets in a raw query', () => {
+  it('The envelope of a run has no request if nothing was sent, and masks secrets in a raw query', () => {
     timed();
     const call = idle();
     expect(createEnvelope(run, call)).toEqual({ ...base, ok: true, request: null, status: null, result: NOTHING, changed: null });
@@ -450,7 +450,7 @@ describe('The envelope of a run', () => {
     expect(createEnvelope(run, plain).request).toEqual({ method: 'GET', path: '/a' });
   });
 
-  it('is ok for several items only if none of them failed', () => {
+  it('The envelope of a run is ok for several items only if none of them failed', () => {
     const call = idle();
     const many = { total: 2, ok: 2, failed: 0, results: [] };
     call.record.recordBulk(many, true);
@@ -459,7 +459,7 @@ describe('The envelope of a run', () => {
     expect(createEnvelope(run, call).ok).toBe(false);
   });
 
-  it('has no status and no change in a plan, and reports a read of a dry run as a read', async () => {
+  it('The envelope of a run has no status and no change in a plan, and reports a read of a dry run as a read', async () => {
     const call = idle({ dryRun: true });
     await call.write(PUT);
     call.record.status = 200;
@@ -543,7 +543,7 @@ describe('The envelope of a run', () => {
     expect(createRunFailureEnvelope(run, refused, call, masking)).toMatchObject({ changed: false, results: many.results });
   });
 
-  it('has all its properties even if the run failed before it chose an appliance', () => {
+  it('The envelope of a run has all its properties even if the run failed before it chose an appliance', () => {
     const error = new GatewayError('BAD_CONFIG', 'On purpose.');
     const said: string[] = [];
     const say: Translate = (key, ...more) => {
@@ -615,7 +615,7 @@ describe('The summary of a run record', () => {
     expect(told('sessions.list', { data: [1] }, planned, defaultTranslate, true)).toBe('1 session on vpn-1.');
   });
 
-  it('is the name of the operation if it has no text', () => {
+  it('The summary of a run record is the name of the operation if it has no text', () => {
     const say = (): never => {
       throw new Error('no words');
     };

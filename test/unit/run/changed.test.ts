@@ -22,14 +22,14 @@ describe('envelope.changed', () => {
     ['an enabled user that was enabled', 'users.enable', USER, false],
     ['several users, of which one differs', 'users.enable', { server: SERVER, username: ['contractor1'] }, false],
     ['a resource that differs from the given values', 'config.ensure', { path: ROLE, body: { description: 'x' } }, true],
-  ])('of %s (%s) is true only if a difference is known', async (_what, operation, input, changed) => {
+  ])('envelope.changed of %s (%s) is true only if a difference is known', async (_what, operation, input, changed) => {
     const { gateway } = await startSimulatorWithGateway({ cluster: 'active-passive' });
     const { envelope } = await gateway.run(operation, input);
     expect(envelope).toMatchObject({ ok: true, changed });
     expect(envelope).not.toHaveProperty('unknown');
   });
 
-  it('of a plain update is exact with a journal, which compares the states before and after', async () => {
+  it('envelope.changed of a plain update is exact with a journal, which compares the states before and after', async () => {
     const { gateway } = await startWithJournal();
     const update = async () => (await gateway.run('config.update', { path: ROLE, body: { description: 'x' } })).envelope.changed;
     expect([await update(), await update()]).toEqual([true, false]);

@@ -54,15 +54,19 @@ async function turns(rate: number, count: number): Promise<number[]> {
 }
 
 describe('A limit of requests per second', () => {
-  it.each([0.5, 1, 2.5, 7, 100])('of %d is never exceeded in any second, and is fully used', async (rate) => {
-    const count = Math.ceil(rate * 4) + 1;
-    const left = await turns(rate, count);
-    const most = Math.max(1, Math.floor(rate));
-    const window = (most / rate) * 1000;
-    for (const [index, at] of left.entries()) if (index >= most) expect(at - (left[index - most] as number)).toBeGreaterThanOrEqual(window);
-    // Timers count in whole milliseconds.
-    expect((left.at(-1) as number) - (left[0] as number)).toBeLessThanOrEqual(Math.ceil(count / most) * (window + 51));
-  });
+  it.each([0.5, 1, 2.5, 7, 100])(
+    'A limit of requests per second of %d is never exceeded in any second, and is fully used',
+    async (rate) => {
+      const count = Math.ceil(rate * 4) + 1;
+      const left = await turns(rate, count);
+      const most = Math.max(1, Math.floor(rate));
+      const window = (most / rate) * 1000;
+      for (const [index, at] of left.entries())
+        if (index >= most) expect(at - (left[index - most] as number)).toBeGreaterThanOrEqual(window);
+      // Timers count in whole milliseconds.
+      expect((left.at(-1) as number) - (left[0] as number)).toBeLessThanOrEqual(Math.ceil(count / most) * (window + 51));
+    },
+  );
 
   it('lets the other requests wait in their order', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -133,7 +137,7 @@ describe('A limit of requests per second', () => {
     expect([getEventListeners(kept.signal, 'abort').length, pace.waitingCount]).toEqual([0, 0]);
   });
 
-  it('can change while requests wait', async () => {
+  it('A limit of requests per second can change while requests wait', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const pace = new RateLimiter(0.01);
@@ -216,7 +220,7 @@ describe('A limit of waiting messages', () => {
 });
 
 describe('Gateways of many appliances', () => {
-  it('share the secure context of equal certificates', async () => {
+  it('Gateways of many appliances share the secure context of equal certificates', async () => {
     const [one, other] = [await startTestSimulator(), await startTestSimulator()];
     // Held on to: those of other tests go as the collector likes.
     const before = new Set(listCachedSecureContexts());
@@ -238,7 +242,7 @@ describe('Gateways of many appliances', () => {
 });
 
 describe('Gateways that reach the same account in the same way', () => {
-  it('share as many connections as the strictest of them allows', async () => {
+  it('Gateways that reach the same account in the same way share as many connections as the strictest of them allows', async () => {
     const before = countSharedPools();
     const { server, answer, hold } = await holding(false);
     const gateways = [8, 2, 5].map((connections, index) => gatewayFor(server, { connections, name: `vpn-${index}` }));
@@ -253,7 +257,7 @@ describe('Gateways that reach the same account in the same way', () => {
     expect([server.sockets.size, server.requests.length, countSharedPools() - before]).toEqual([2, 33, 1]);
   });
 
-  it('get more connections when the strictest one closes, and fewer when a stricter one opens', async () => {
+  it('Gateways that reach the same account in the same way get more connections when the strictest one closes, and fewer when a stricter one opens', async () => {
     const { server, answer, hold } = await holding(false);
     const [strict, wide] = [gatewayFor(server, { connections: 1 }), gatewayFor(server, { connections: 4 })];
     await info(strict);
@@ -273,7 +277,7 @@ describe('Gateways that reach the same account in the same way', () => {
     expect(server.sockets.size).toBe(1);
   });
 
-  it('lose no request when one of them closes during it', async () => {
+  it('Gateways that reach the same account in the same way lose no request when one of them closes during it', async () => {
     const before = countSharedPools();
     const { server, answer } = await holding();
     const [one, other] = [gatewayFor(server), gatewayFor(server)];
@@ -295,7 +299,7 @@ describe('Gateways that reach the same account in the same way', () => {
     ['another proxy', { proxy: { url: 'http://127.0.0.1:9', noproxy: ['*'], username: 'a' } }, {}],
     ['another trust', { tls: { rejectUnauthorized: false } }, {}],
     ['a login of its own', {}, { isolatedLogin: true }],
-  ])('share no connections with %s', async (_what, more, options) => {
+  ])('Gateways that reach the same account in the same way share no connections with %s', async (_what, more, options) => {
     const server = await startRawServer(() => INFO);
     await info(gatewayFor(server));
     await info(gatewayFor(server, more, options));

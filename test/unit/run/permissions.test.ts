@@ -68,7 +68,7 @@ describe('The permission no-destroy', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('still undoes a change that locks the account out', async () => {
+  it('The permission no-destroy still undoes a change that locks the account out', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     const ips = '/administrators/admin-realms/realm/Admin%20Users/authentication-policy/source-ip';
     await gateway.run('administrators.add-source-ip', { realm: 'Admin Users', address: '127.0.0.0', netmask: '255.0.0.0' });
@@ -106,7 +106,7 @@ describe('A forbidden write', () => {
     if (refusal) expect(refusal).toMatchObject({ code: 'LIMIT', details: { sent: false } });
   });
 
-  it('is detected for each write of an operation separately', () => {
+  it('A forbidden write is detected for each write of an operation separately', () => {
     expect(createPermissionCheck('full')).toBeUndefined();
     const refusals = (['read-only', 'no-destroy'] as const).map((permissions) =>
       (['PUT', 'DELETE'] as const).map(
@@ -121,7 +121,7 @@ describe('A forbidden write', () => {
 });
 
 describe('The containment of a contained user', () => {
-  it('is not enforced by a node with read-only permission, and the node says so', async () => {
+  it('The containment of a contained user is not enforced by a node with read-only permission, and the node says so', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-permissions-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -140,7 +140,7 @@ describe('The containment of a contained user', () => {
 });
 
 describe('The setting permissions', () => {
-  it('is full by default and rejects other values', async () => {
+  it('The setting permissions is full by default and rejects other values', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('sessions.kill-all');
     const settings = settingsFor({ url: 'https://vpn.example.com' });

@@ -41,7 +41,7 @@ async function pinned(by: 'serial-number' | 'machine-id', change: (name: string)
 }
 
 describe('A pinned appliance', () => {
-  it.each(['serial-number', 'machine-id'] as const)('is identified by its %s once for each login', async (by) => {
+  it.each(['serial-number', 'machine-id'] as const)('A pinned appliance is identified by its %s once for each login', async (by) => {
     const { simulator, gateway, asked } = await pinned(by, (name) => `AB-1, ${name.toLowerCase()}`);
     for (let index = 0; index < 5; index++) await write(gateway);
     expect([asked(), listWriteLines(simulator).length]).toEqual([1, 5]);
@@ -50,20 +50,20 @@ describe('A pinned appliance', () => {
     expect([asked(), listWriteLines(simulator).length - 5]).toEqual([2, expect.any(Number)]);
   });
 
-  it('is identified by one request for many simultaneous writes', async () => {
+  it('A pinned appliance is identified by one request for many simultaneous writes', async () => {
     const { simulator, gateway, asked } = await pinned('serial-number');
     await times(50, () => write(gateway));
     expect([asked(), listWriteLines(simulator).length]).toEqual([1, 50]);
   });
 
-  it('is not identified for reads and plans', async () => {
+  it('A pinned appliance is not identified for reads and plans', async () => {
     const { gateway, asked } = await pinned('serial-number');
     await gateway.run('config.get', { path: ROLE });
     await write(gateway, { dryRun: true });
     expect(asked()).toBe(0);
   });
 
-  it('is not identified before each write if it closes every connection', async () => {
+  it('A pinned appliance is not identified before each write if it closes every connection', async () => {
     const server = await startRawServer(({ path }, socket) => {
       socket.end(
         httpResponse(200, path.endsWith('system-information') ? '{"serial-number":"A1"}' : '{"result":{"info":[]}}', {
@@ -76,7 +76,7 @@ describe('A pinned appliance', () => {
     expect(server.requests.map(({ method }) => method)).toEqual(['GET', 'PUT', 'PUT', 'PUT', 'PUT', 'PUT']);
   });
 
-  it('is identified again a minute later if a new connection was opened', async () => {
+  it('A pinned appliance is identified again a minute later if a new connection was opened', async () => {
     const now = vi.spyOn(performance, 'now');
     onTestFinished(() => now.mockRestore());
     const pin = new IdentityPin('A1');
@@ -148,7 +148,7 @@ describe('An appliance other than the pinned one', () => {
     expect(existsSync(journal) ? readdirSync(journal) : []).toEqual([]);
   });
 
-  it('is not assumed after a canceled identification', async () => {
+  it('An appliance other than the pinned one is not assumed after a canceled identification', async () => {
     const { simulator, gateway, asked } = await pinned('serial-number');
     let answer = (): void => undefined;
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, until: new Promise<void>((resolve) => (answer = resolve)) });

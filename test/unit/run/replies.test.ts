@@ -32,7 +32,7 @@ describe('The response to a write', () => {
     ['all lists', { allLists: true }, 200, { ...none, info: success }],
     ['the other spelling', { successText: 'long' }, 200, { ...none, info: [{ message: expect.stringContaining('succeeded') as string }] }],
     ['warnings alone', { warningsOnly: true }, 200, { ...none, warnings: [{ message: 'The configuration has been implicitly changed' }] }],
-  ])('is accepted: %s', async (_name, variants, status, result) => {
+  ])('The response to a write is accepted: %s', async (_name, variants, status, result) => {
     const { gateway } = await startSimulatorWithGateway({ variants });
     const { data, envelope } = await gateway.run('config.update', update);
     expect(data).toEqual({ result });
@@ -46,7 +46,7 @@ describe('The response to a write', () => {
     ['empty lists', { body: lists({ info: [], warnings: [], errors: [] }) }],
     ['no list at all', { body: '{"result":{}}' }],
     ['null lists', { body: '{"result":{"info":null}}' }],
-  ])('is accepted in this form: %s', async (_name, fault) => {
+  ])('The response to a write is accepted in this form: %s', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, ...fault });
     expect((await gateway.run('config.update', update)).data).toEqual({ result: none });
@@ -62,7 +62,7 @@ describe('The response to a write', () => {
     ['lists that are none', { body: '{"result":{"errors":"none"}}' }],
     ['messages that are none', { body: '{"result":{"errors":[5]}}' }],
     ['a body cut by its length', { cut: 'half', afterEffect: true }],
-  ])('is an unknown outcome if it has %s', async (_name, fault) => {
+  ])('The response to a write is an unknown outcome if it has %s', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, ...fault });
     const error = await expectFailure(gateway.run('config.update', update));
@@ -73,7 +73,7 @@ describe('The response to a write', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('is an error with all messages if a 2xx contains errors', async () => {
+  it('The response to a write is an error with all messages if a 2xx contains errors', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, body: lists({ info: ['Saved.'], errors: ['One is wrong.', 'Two is wrong.'] }) });
     const error = await expectFailure(gateway.run('config.update', update));
@@ -84,7 +84,7 @@ describe('The response to a write', () => {
     expect(error.message).toMatch(/One is wrong\. Two is wrong\./);
   });
 
-  it('is an error if a 200 contains the refusal', async () => {
+  it('The response to a write is an error if a 200 contains the refusal', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { errorsInSuccess: true } });
     expect(await expectFailure(gateway.run('config.delete', { path: `${role}/Nobody` }))).toMatchObject({
       code: 'APPLIANCE_ERROR',
@@ -104,7 +104,7 @@ describe('A response with an error', () => {
     [429, 'APPLIANCE_ERROR'],
     [300, 'APPLIANCE_ERROR'],
     [304, 'APPLIANCE_ERROR'],
-  ])('with status %i is %s, with any body', async (status, code) => {
+  ])('A response with an error with status %i is %s, with any body', async (status, code) => {
     const said = lists({ errors: ['It is said.'] });
     for (const body of [said, '', '<html><h1>Error</h1></html>', 'null', said.slice(0, 20)]) {
       for (const operation of ['system.info', 'sessions.kill-all']) {
@@ -129,7 +129,7 @@ describe('A response with an error', () => {
     },
   );
 
-  it.each([301, 302, 307, 308])('with status %i is not followed to another address', async (status) => {
+  it.each([301, 302, 307, 308])('A response with an error with status %i is not followed to another address', async (status) => {
     const elsewhere = await startRawServer(() => httpResponse(200, '{}'));
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
@@ -142,7 +142,7 @@ describe('A response with an error', () => {
     expect(listRequests(simulator)).toHaveLength(3);
   });
 
-  it('to a login is not followed to another address either', async () => {
+  it('A response with an error to a login is not followed to another address either', async () => {
     const elsewhere = await startRawServer(() => httpResponse(200, '{"api_key":"stolen"}'), { forwardsLogins: true });
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, status: 307, headers: { location: `${elsewhere.url}${LOGIN_PATH}` } });
@@ -177,7 +177,7 @@ describe('A message that the interface names without an envelope', () => {
     [200, '<html><body>Error - Failed to extract configuration files</body></html>', 'Error - Failed to extract configuration files'],
     [500, '<h1>Oops</h1>\n<p>Failed to extract configuration files from it</p>', 'Failed to extract configuration files from it'],
     [400, 'Invalid import mode', 'Invalid import mode'],
-  ])('with status %i is read: %s', async (status, body, words) => {
+  ])('A message that the interface names without an envelope with status %i is read: %s', async (status, body, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, status, body });
     const error = await expectFailure(gateway.run('transfer.import-binary', { data: 'UEsDBA==' }));
@@ -186,7 +186,7 @@ describe('A message that the interface names without an envelope', () => {
     expect(error.message).not.toContain('<');
   });
 
-  it('is recognized only as a whole', async () => {
+  it('A message that the interface names without an envelope is recognized only as a whole', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('config.create', { path: role, body: { name: 'Invalid import mode' } });
     const { data } = await gateway.run('config.get', { path: `${role}/Invalid import mode` });
@@ -203,14 +203,14 @@ describe('The response to a read', () => {
     ['null', { body: 'null' }],
     ['half of it', { truncate: 'half' }],
     ['a result that is none', { body: '{"result":{"errors":[{"text":"?"}]}}' }],
-  ])('with %s is BAD_RESPONSE, and the read is not repeated', async (_name, fault) => {
+  ])('The response to a read with %s is BAD_RESPONSE, and the read is not repeated', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, ...fault });
     const error = await expectFailure(gateway.run('system.info'));
     expect(error).toMatchObject({ code: 'BAD_RESPONSE', cause: { status: 200, requests: 1 } });
   });
 
-  it('is APPLIANCE_ERROR if a 200 contains errors', async () => {
+  it('The response to a read is APPLIANCE_ERROR if a 200 contains errors', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, body: lists({ errors: ['Not now.'] }) });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({
@@ -219,7 +219,7 @@ describe('The response to a read', () => {
     });
   });
 
-  it('is returned unchanged', async () => {
+  it('The response to a read is returned unchanged', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('config.get', { path: `${role}/Users` });
     expect(data).toMatchObject({ name: 'Users' });

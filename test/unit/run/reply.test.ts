@@ -57,7 +57,7 @@ describe('An error status', () => {
     for (const read of [readDocument, readWriteResult]) expect(getThrownError(() => read(reply(status)))?.code).toBe(code);
   });
 
-  it('is reported with the errors of the appliance, or with its warnings and other messages', () => {
+  it('An error status is reported with the errors of the appliance, or with its warnings and other messages', () => {
     const said = (result: Record<string, unknown>): string | undefined =>
       getThrownError(() => assertSuccessStatus(reply(422, lists(result))))?.message.split(': ')[1];
     const rest = { warnings: message('Look out.'), info: message('By the way.') };
@@ -84,13 +84,13 @@ describe('An error status', () => {
 });
 
 describe('A success response', () => {
-  it('is its document, or nothing for an empty response', () => {
+  it('A success response is its document, or nothing for an empty response', () => {
     expect(readDocument(reply(200, '{"a":1}'))).toEqual({ a: 1 });
     expect(readDocument(reply(200, '{"result":"a field like any other"}'))).toEqual({ result: 'a field like any other' });
     expect(readDocument(reply(204, 'whatever comes with it'))).toEqual({});
   });
 
-  it('to a write returns the message lists that it has', () => {
+  it('A success response to a write returns the message lists that it has', () => {
     expect(readWriteResult(reply(200, lists({ info: ['text', { message: 'entry', more: 1 }], warnings: null })))).toEqual({
       ...none,
       info: message('text', 'entry'),
@@ -106,7 +106,7 @@ describe('A success response', () => {
     ['a message that is none', lists({ errors: [5] }), /^The appliance answered a result with a message that is not text\.$/],
     ['an entry without one', lists({ errors: [{ message: 5 }] }), /with a message that is not text/],
     ['a page', '<html>', /a page of HTML/],
-  ])('to a write is BAD_RESPONSE with %s', (_what, body, words) => {
+  ])('A success response to a write is BAD_RESPONSE with %s', (_what, body, words) => {
     expect(getThrownError(() => readWriteResult(reply(200, body)))).toMatchObject({
       code: 'BAD_RESPONSE',
       message: expect.stringMatching(words) as string,
@@ -114,7 +114,7 @@ describe('A success response', () => {
     });
   });
 
-  it('with errors in it is an error with these messages, for reads and writes', () => {
+  it('A success response with errors in it is an error with these messages, for reads and writes', () => {
     const body = lists({ info: message('Saved.'), errors: message('One.', 'Two.') });
     for (const read of [readDocument, readWriteResult])
       expect(getThrownError(() => read(reply(200, body)))).toMatchObject({
@@ -124,7 +124,7 @@ describe('A success response', () => {
       });
   });
 
-  it('that is not a configuration is rejected with a description of its content', () => {
+  it('A success response that is not a configuration is rejected with a description of its content', () => {
     expect(createNotContentError(reply(200, '{"a":1}'))).toMatchObject({
       code: 'BAD_RESPONSE',
       message: 'The appliance sent JSON in place of a configuration.',
@@ -163,7 +163,7 @@ describe('A message named by the interface', () => {
     ['other letters', '<p>INVALID import mode</p>', 'INVALID import mode'],
     ['a long line', `Invalid import mode${'x'.repeat(300)}`, `Invalid import mode${'x'.repeat(200)}`],
     ['the beginning of a long page', `${' '.repeat(65_516)}Invalid import mode, and more`, 'Invalid import mode,'],
-  ])('is found in %s', (_what, body, words) => {
+  ])('A message named by the interface is found in %s', (_what, body, words) => {
     expect(refused(() => readWriteResult(reply(200, body)))).toMatchObject({
       code: 'REJECTED',
       message: `The appliance refused: ${words}`,
@@ -175,7 +175,7 @@ describe('A message named by the interface', () => {
     });
   });
 
-  it('is not found in values of a document or far inside a page', () => {
+  it('A message named by the interface is not found in values of a document or far inside a page', () => {
     const body = '\n {"name":"Invalid import mode"}';
     expect(readDocument(reply(200, body))).toEqual({ name: 'Invalid import mode' });
     expect(refused(() => assertSuccessStatus(reply(404, body)))?.code).toBe('NOT_FOUND');
@@ -213,7 +213,7 @@ describe('readAny', () => {
     ['', '', {}],
     ['application/xml', '<a/>', '<a/>'],
     ['text/image/', 'x', 'x'],
-  ])('of %s, %j, returns text or JSON', (contentType, body, value) => {
+  ])('readAny of %s, %j, returns text or JSON', (contentType, body, value) => {
     expect(read(body, contentType)).toEqual(value);
   });
 

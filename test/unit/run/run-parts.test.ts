@@ -17,7 +17,7 @@ import { getThrownCode, getThrownError } from '../../helpers/thrown-error';
 const error = (code: ErrorCode, details: GatewayErrorDetails = {}): GatewayError => new GatewayError(code, 'On purpose.', details);
 
 describe('GatewayError', () => {
-  it('has a code, a message and only the details that its cause does not repeat', () => {
+  it('GatewayError has a code, a message and only the details that its cause does not repeat', () => {
     const thrown = badInput('No name was given. Give one.', { sent: false });
     expect([thrown.name, thrown.code, String(thrown), String(thrown.safeMessage)]).toEqual([
       'GatewayError',
@@ -30,7 +30,7 @@ describe('GatewayError', () => {
     expect([error('NOT_FOUND').requestCode, error('NOT_FOUND', { login: true }).requestCode]).toEqual(['NOT_FOUND', undefined]);
   });
 
-  it('is made from anything that is thrown', () => {
+  it('GatewayError is made from anything that is thrown', () => {
     const ours = error('TIMEOUT');
     expect(asGatewayError(ours)).toBe(ours);
     const untold = {
@@ -53,7 +53,7 @@ describe('GatewayError', () => {
 });
 
 describe('A new envelope', () => {
-  it('has the current time, formatted once per millisecond, and its own message lists', () => {
+  it('A new envelope has the current time, formatted once per millisecond, and its own message lists', () => {
     const at = Date.parse('2026-11-22T08:00:00.123Z');
     vi.useFakeTimers({ toFake: ['Date'], now: at });
     onTestFinished(() => void vi.useRealTimers());
@@ -274,7 +274,7 @@ describe('ReadCache', () => {
     expect(after('/b/b')).toEqual(paths);
   });
 
-  it('is empty after its run', () => {
+  it('ReadCache is empty after its run', () => {
     const recent = kept('/a', '/b');
     const other = {};
     recent.set(other, '/c', answer('c'));
@@ -312,7 +312,7 @@ describe('The record of a run', () => {
   const WRITE = { method: 'PUT', path: '/write' } as const;
   const nothing = { info: [], warnings: [], errors: [] };
 
-  it('has the first request of the most important kind and the last status of that kind', () => {
+  it('The record of a run has the first request of the most important kind and the last status of that kind', () => {
     const record = new RunRecord();
     expect(record).toMatchObject({ request: undefined, status: null, changed: null, hasWrite: false, result: nothing, emittedItems: 0 });
     const seen = (): unknown[] => [record.request?.path, record.status, record.hasWrite];
@@ -336,7 +336,7 @@ describe('The record of a run', () => {
     expect(record).toMatchObject({ changed: true, result: { info: [{ message: 'done' }] } });
   });
 
-  it('of an item adds what was sent to the whole run, but not what was changed', () => {
+  it('The record of a run of an item adds what was sent to the whole run, but not what was changed', () => {
     const whole = new RunRecord();
     const item = new RunRecord(whole);
     item.recordRequest('write', WRITE);
@@ -344,7 +344,7 @@ describe('The record of a run', () => {
     expect(whole).toMatchObject({ request: WRITE, status: 204, hasWrite: true, changed: null });
   });
 
-  it('never forgets that something was changed', () => {
+  it('The record of a run never forgets that something was changed', () => {
     const many = { total: 0, ok: 0, failed: 0, results: [] };
     const record = new RunRecord();
     record.markUnchanged();
@@ -389,7 +389,7 @@ describe('A plan', () => {
     ]);
   });
 
-  it('is empty for a request that cannot be built', () => {
+  it('A plan is empty for a request that cannot be built', () => {
     const plan = new DryRunPlan(new Redactor());
     expect(getThrownCode(() => plan.add({ method: 'PUT', path: '/a', body: { a: NaN } }))).toBe('BAD_INPUT');
     expect(plan.requests).toEqual([]);

@@ -30,7 +30,7 @@ const PATH = `/api/v1/configuration/${ROLE}`;
 const DONE = JSON.stringify({ result: { info: [{ message: 'done' }] } });
 
 describe('envelope.request', () => {
-  it('is the first write if there is one, whatever was read before and after', async () => {
+  it('envelope.request is the first write if there is one, whatever was read before and after', async () => {
     const server = await startRawServer(({ method }) => httpResponse(method === 'GET' ? 200 : 201, method === 'GET' ? '{"a":1}' : DONE));
     const call = createRunContext(server);
     await call.read({ method: 'GET', path: SYSTEM_INFORMATION_PATH });
@@ -41,7 +41,7 @@ describe('envelope.request', () => {
     expect(call.record).toMatchObject({ request: { method: 'PUT', path: PATH }, status: 201, changed: true });
   });
 
-  it('is the first read without a write, and a preparing read only if there is no other request', async () => {
+  it('envelope.request is the first read without a write, and a preparing read only if there is no other request', async () => {
     const server = await startRawServer(() => httpResponse(200, '{"a":1}'));
     const call = createRunContext(server);
     await call.read({ method: 'GET', path: SYSTEM_INFORMATION_PATH }, { isLookup: true });
@@ -52,7 +52,7 @@ describe('envelope.request', () => {
     expect(call.record.request?.path).toBe(PATH);
   });
 
-  it('is the export of a backup, not the preceding read of the serial number', async () => {
+  it('envelope.request is the export of a backup, not the preceding read of the serial number', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = mkdtempSync(join(tmpdir(), 'run-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -77,27 +77,27 @@ describe('envelope.changed', () => {
     ['a redirect', httpResponse(302), false],
     ['a server that fails in the middle', httpResponse(500), null],
     ['errors in an answer of 2xx, of which a part may have been done', httpResponse(200, '{"result":{"errors":[{"message":"no"}]}}'), null],
-  ])('is correct after %s', async (_name, answer, changed) => {
+  ])('envelope.changed is correct after %s', async (_name, answer, changed) => {
     const error = await expectFailure(gatewayFor(await startRawServer(() => answer)).run('config.update', update));
     expect(error.cause).toMatchObject({ ok: false, changed });
     // A flow can tell an unknown outcome from a plan and a read.
     expect(error.cause?.['unknown']).toBe(changed === null ? true : undefined);
   });
 
-  it('is false if a read before the write failed', async () => {
+  it('envelope.changed is false if a read before the write failed', async () => {
     const server = await startRawServer(() => httpResponse(500));
     const error = await expectFailure(gatewayFor(server).run('users.update', { server: 'S', username: 'j', fullname: 'J' }));
     expect(error.cause).toMatchObject({ status: 500, changed: false, request: { method: 'GET' } });
     expect(error.cause).not.toHaveProperty('unknown');
   });
 
-  it('is null if one of many writes may have happened, even if the first was rejected', async () => {
+  it('envelope.changed is null if one of many writes may have happened, even if the first was rejected', async () => {
     const server = await startRawServer(({ path }, socket) => (path.endsWith('/a') ? httpResponse(404) : void socket.destroy()));
     const error = await expectFailure(gatewayFor(server, { connections: 1 }).run('sessions.kill', { 'session-id': ['a', 'b'] }));
     expect(error).toMatchObject({ code: 'NOT_FOUND', cause: { changed: null, unknown: true } });
   });
 
-  it('is set for a key that is discarded', async () => {
+  it('envelope.changed is set for a key that is discarded', async () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('login.forget')).envelope.changed).toBe(false);
     await gateway.run('system.info');
@@ -123,7 +123,7 @@ describe('RunOutcome.many', () => {
     expect(envelope.ok).toBe(false);
   });
 
-  it('can have several exchanges per item, each item with its own record', async () => {
+  it('RunOutcome.many can have several exchanges per item, each item with its own record', async () => {
     const server = await startRawServer(({ method, path }) => {
       if (method === 'GET') return httpResponse(path.endsWith('/gone') ? 404 : 200, '{"a":1}');
       return httpResponse(201, DONE);
@@ -209,7 +209,7 @@ describe('Every write', () => {
     });
 
   it.each(writing.filter(([name]) => !NEED_A_PAST.has(name)))(
-    'of %s passes through the same interceptors, sent or planned',
+    'Every write of %s passes through the same interceptors, sent or planned',
     async (name, operation) => {
       for (const dryRun of [false, true]) {
         const server = await friendly(name === 'groups.remove' ? 'VPN Users' : 'Other');
@@ -236,7 +236,7 @@ describe('Every write', () => {
     },
   );
 
-  it('that an interceptor holds back is not sent', async () => {
+  it('Every write that an interceptor holds back is not sent', async () => {
     const server = await friendly();
     const call = createRunContext(server, {
       interceptWrite: () => Promise.resolve({ status: 200, result: { info: [], warnings: [], errors: [] } }),
@@ -245,7 +245,7 @@ describe('Every write', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('that is planned has no status and empty message lists', async () => {
+  it('Every write that is planned has no status and empty message lists', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const result = { info: [], warnings: [], errors: [] };
     const { data, envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } }, { dryRun: true });
@@ -279,7 +279,7 @@ describe('Every write', () => {
     expect(call.cachedRead(PATH)).toBeUndefined();
   });
 
-  it('alone causes exactly one request', async () => {
+  it('Every write alone causes exactly one request', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.requests.length = 0;
@@ -299,13 +299,13 @@ describe('Input from a script', () => {
     ['a number that is none inside', { description: NaN }],
     ['an infinite number inside', { deep: [Infinity] }],
     ['a function inside', { description: () => 'x' }],
-  ])('cannot be %s as a body, because JSON would change it', async (_name, body) => {
+  ])('Input from a script cannot be %s as a body, because JSON would change it', async (_name, body) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect(await expectFailure(gateway.run('config.update', { path: ROLE, body }))).toMatchObject({ code: 'BAD_INPUT' });
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('can spell a boolean in any way', async () => {
+  it('Input from a script can spell a boolean in any way', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const inputs = {
       server: 'System Local',
@@ -351,15 +351,18 @@ describe('Input from a script', () => {
 });
 
 describe('An operation name', () => {
-  it.each([[undefined], [null], [5], [Symbol('x')], [{ toString: 'no' }]])('that is %s is rejected with BAD_INPUT', async (name) => {
-    const { simulator, gateway } = await startSimulatorWithGateway();
-    expect(await expectFailure(gateway.run(name as unknown as string))).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false } });
-    expect(simulator.requests).toEqual([]);
-  });
+  it.each([[undefined], [null], [5], [Symbol('x')], [{ toString: 'no' }]])(
+    'An operation name that is %s is rejected with BAD_INPUT',
+    async (name) => {
+      const { simulator, gateway } = await startSimulatorWithGateway();
+      expect(await expectFailure(gateway.run(name as unknown as string))).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false } });
+      expect(simulator.requests).toEqual([]);
+    },
+  );
 });
 
 describe('Callbacks of a run', () => {
-  it('report progress after each of several items, but not for one item or a plan', async () => {
+  it('Callbacks of a run report progress after each of several items, but not for one item or a plan', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const ids = readSessionIds((await gateway.run('sessions.list')).data).slice(0, 4);
     const told: unknown[] = [];
@@ -372,7 +375,7 @@ describe('Callbacks of a run', () => {
     expect(told).toEqual([1, 2, 3].map((done) => ({ state: 'items', done, total: 3 })));
   });
 
-  it('cannot change the outcome by throwing', async () => {
+  it('Callbacks of a run cannot change the outcome by throwing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const ids = readSessionIds((await gateway.run('sessions.list')).data);
     const onProgress = (): void => {
@@ -383,7 +386,7 @@ describe('Callbacks of a run', () => {
     expect(listWriteLines(simulator)).toHaveLength(ids.length);
   });
 
-  it('fail the run with a GatewayError if onPart throws', async () => {
+  it('Callbacks of a run fail the run with a GatewayError if onPart throws', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const onPart = (): void => {
       throw Object.create(null);
@@ -400,7 +403,7 @@ describe('A GET that gets 204', () => {
 });
 
 describe('Streamed parts', () => {
-  it('have their own counts in the envelope, and the last envelope has the total', async () => {
+  it('Streamed parts have their own counts in the envelope, and the last envelope has the total', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 250 });
     const parts: Envelope[] = [];
     const onPart = (_data: unknown, _part: object, envelope: Envelope): void => void parts.push(envelope);
@@ -409,7 +412,7 @@ describe('Streamed parts', () => {
     expect(envelope.summary).toBe(`250 sessions on ${envelope.appliance}.`);
   });
 
-  it('share no objects', async () => {
+  it('Streamed parts share no objects', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const envelopes: Envelope[] = [];
     await gateway.run(

@@ -242,7 +242,7 @@ describe('snapshot.compare with another appliance', () => {
     expect(await expectFailure(compare(gateway, { other: two.url }))).toMatchObject({ code: 'BAD_INPUT' });
   });
 
-  it('can be canceled while the other appliance is read', async () => {
+  it('snapshot.compare with another appliance can be canceled while the other appliance is read', async () => {
     const { two, gateway } = await both();
     const stop = new AbortController();
     two.fault({ match: ({ path }) => path.includes('/system/log'), body: (answer) => (stop.abort(), answer) });

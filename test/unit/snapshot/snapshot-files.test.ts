@@ -169,7 +169,7 @@ describe('SnapshotFolder', () => {
     expect(listFiles(folder)).toEqual([SNAPSHOT_MANIFEST_FILE, 'users/E/f.json/g']);
   });
 
-  it('has a manifest with the paths of files whose names do not contain them', async () => {
+  it('SnapshotFolder has a manifest with the paths of files whose names do not contain them', async () => {
     const folder = createTemporaryFolder();
     const open = await SnapshotFolder.open(folder);
     const alike = new Set([toPath('users/x'), toPath('users/X')]);

@@ -36,12 +36,12 @@ describe('the file name of a resource', () => {
     [['a', 'b.json', 'c'], 'a/b%2Ejson/c.json'],
     [['a', 'b.JSON', 'c.json'], 'a/b%2EJSON/c.json.json'],
     [[], '%.json'],
-  ])('of %j is %s and can be parsed back', (names, expected) => {
+  ])('the file name of a resource of %j is %s and can be parsed back', (names, expected) => {
     expect(file(...names)).toBe(expected);
     expect(parseFileSegments(expected.split('/'))).toBe(toPath(...names));
   });
 
-  it('is short and unique for any name', () => {
+  it('the file name of a resource is short and unique for any name', () => {
     const long = ['ü'.repeat(300), `${'ü'.repeat(300)}!`, 'x'.repeat(181), `${'x'.repeat(181)}y`];
     const names = long.flatMap((name) => [file(name), file(name, 'inner').split('/')[0] ?? '']);
     expect(new Set(names.map((name) => name.replace(/\.json$/, ''))).size).toBe(4);
@@ -65,7 +65,7 @@ describe('the file name of a resource', () => {
     '%FF.json',
     'a/.json',
     '../x.json',
-  ])('is not a snapshot file: %s', (name) => expect(parseFileSegments(name.split('/'))).toBeUndefined());
+  ])('the file name of a resource is not a snapshot file: %s', (name) => expect(parseFileSegments(name.split('/'))).toBeUndefined());
 
   it('distinguishes names that differ only in case', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -91,7 +91,7 @@ describe('the file name of a resource', () => {
     expect(readResourceFile(folder, SNAPSHOT_MANIFEST_FILE)).not.toHaveProperty('names');
   });
 
-  it('is corrected on a file system that kept the case of an earlier name', async () => {
+  it('the file name of a resource is corrected on a file system that kept the case of an earlier name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     getUserRoles(simulator).add({ name: 'staff', description: 'It is there' });
@@ -103,7 +103,7 @@ describe('the file name of a resource', () => {
     expect(listFiles(folder).filter((name) => /role\/staff\.json$/i.test(name))).toEqual(['users/user-roles/user-role/staff.json']);
   });
 
-  it('has case collisions, which are found among siblings', () => {
+  it('the file name of a resource has case collisions, which are found among siblings', () => {
     expect(findCaseCollisions(['/a/x', '/a/X', '/a/y']).sort()).toEqual(['/a/X', '/a/x']);
     expect(findCaseCollisions(['/a/x', '/a/x'])).toEqual([]);
   });
@@ -124,9 +124,9 @@ describe('IgnoreRules', () => {
     ['a*a', 'a', false],
     ['ab*ba', 'aba', false],
     ['a.c', 'abc', false],
-  ])('decide about %s: %s %s', (pattern, text, matches) => expect(compileWildcard(pattern)(text)).toBe(matches));
+  ])('IgnoreRules decide about %s: %s %s', (pattern, text, matches) => expect(compileWildcard(pattern)(text)).toBe(matches));
 
-  it('take time linear in the text', () => {
+  it('IgnoreRules take time linear in the text', () => {
     const test = compileWildcard(`${'a*'.repeat(200)}b`);
     const begin = performance.now();
     expect(test('a'.repeat(1_000_000))).toBe(false);
@@ -134,7 +134,7 @@ describe('IgnoreRules', () => {
     expect(performance.now() - begin).toBeLessThan(60_000);
   });
 
-  it('match a name at any depth, also in arrays, or a pointer at one place', () => {
+  it('IgnoreRules match a name at any depth, also in arrays, or a pointer at one place', () => {
     const ignore = new IgnoreRules(['time-*', '/users/a~1b/rules/*/name', '/users/*/list/0', '/users/x/deep/er']);
     const resource = { 'time-zone': 1, rules: [{ name: 'x', id: 1, 'time-out': 2 }], list: ['a', 'b'], deep: { er: 1, kept: 2 } };
     expect(ignore.filterResource(toPath('users', 'a/b'), resource)).toEqual({

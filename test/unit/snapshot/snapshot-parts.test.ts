@@ -29,7 +29,7 @@ const ROOT = CONFIGURATION_ROOT;
 const toPath = (path: string): string => `${ROOT}/${path}`;
 
 describe('the path of a resource', () => {
-  it('has one canonical form, whatever the link looked like', () => {
+  it('the path of a resource has one canonical form, whatever the link looked like', () => {
     expect(normalizePath('/', '')).toBe(ROOT);
     expect(normalizePath('users/a%2fb/', '')).toBe(toPath('users/a%2Fb'));
     expect(normalizePath(['users', 'a b'], '')).toBe(toPath('users/a%20b'));
@@ -37,7 +37,7 @@ describe('the path of a resource', () => {
     expect([splitResourcePath(ROOT), splitResourcePath(toPath('a/b%20c'))]).toEqual([[], ['a', 'b%20c']]);
   });
 
-  it('is within another by whole segments', () => {
+  it('the path of a resource is within another by whole segments', () => {
     expect([
       isPathWithin('/a/b', '/a'),
       isPathWithin('/a', '/a'),
@@ -47,7 +47,7 @@ describe('the path of a resource', () => {
     ]).toEqual([true, true, false, false, false]);
   });
 
-  it('is recognized among other values', () => {
+  it('the path of a resource is recognized among other values', () => {
     expect([ROOT, toPath('a'), toPath('a%20b')].map(isResourcePath)).toEqual([true, true, true]);
     expect(
       [toPath('a/'), toPath('a b'), toPath('a%2fb'), toPath('../x'), '/etc/passwd', 'users', `x${ROOT}/a`, 7, undefined].map(
@@ -76,7 +76,7 @@ describe('the manifest of a snapshot', () => {
   const read = (more: JsonObject): Promise<SnapshotManifest | undefined> =>
     readSnapshotManifest(folderWith(JSON.stringify({ ...(JSON.parse(serializeManifest(manifest)) as JsonObject), ...more })));
 
-  it('has the same text for the same content, sorted, without empty fields', () => {
+  it('the manifest of a snapshot has the same text for the same content, sorted, without empty fields', () => {
     expect(serializeManifest(manifest)).toBe(
       `{\n  "format": "gateway-snapshot/1",\n  "appliance": "vpn",\n  "serial-number": "S",\n  "release": null,\n  "path": "${toPath('users')}",\n  "roots": [\n    "a",\n    "b"\n  ]\n}\n`,
     );
@@ -87,7 +87,7 @@ describe('the manifest of a snapshot', () => {
     expect(Object.keys(more['names'] as object)).toEqual(['a.json', 'b.json']);
   });
 
-  it('is read as it was written', async () => {
+  it('the manifest of a snapshot is read as it was written', async () => {
     expect(await read({})).toEqual({ ...manifest, roots: ['a', 'b'] });
     const full = { ...manifest, release: '9', ignore: ['x'], roots: ['a'], names: { 'a.json': toPath('users/a') } };
     expect(await readSnapshotManifest(folderWith(serializeManifest(full)))).toEqual(full);
@@ -109,7 +109,7 @@ describe('the manifest of a snapshot', () => {
     { names: { 'a.json': '/etc/passwd' } },
     { names: { 'a.json': toPath('system') } },
     { names: { 'a.json': 7 } },
-  ])('is named when it is damaged: %j', async (more) => {
+  ])('the manifest of a snapshot is named when it is damaged: %j', async (more) => {
     const error = await expectFailure(read(more));
     expect([error.code, error.message]).toEqual([
       'BAD_INPUT',
@@ -117,7 +117,7 @@ describe('the manifest of a snapshot', () => {
     ]);
   });
 
-  it('is damaged if it is not an object', async () => {
+  it('the manifest of a snapshot is damaged if it is not an object', async () => {
     expect((await expectFailure(readSnapshotManifest(folderWith('[]')))).code).toBe('BAD_INPUT');
     expect(parseOrigin({ format: 'gateway-snapshot/1', appliance: 'a', path: ROOT })).toEqual({
       appliance: 'a',
@@ -133,7 +133,7 @@ describe('separateLinks and canonicalize', () => {
   const leads = (href: string): boolean => href.startsWith('/api/');
   const parts = (document: JsonObject) => separateLinks(document, leads);
 
-  it('split a document into its fields and its links', () => {
+  it('separateLinks and canonicalize split a document into its fields and its links', () => {
     const document = {
       name: 'x',
       list: [{ name: 'one', href: '/api/one' }, 'two', { username: 'u', href: '/api/u' }],
@@ -162,7 +162,7 @@ describe('separateLinks and canonicalize', () => {
     });
   });
 
-  it('read 200 levels and refuse more', () => {
+  it('separateLinks and canonicalize read 200 levels and refuse more', () => {
     const objects = (depth: number): JsonObject => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`) as JsonObject;
     const lists = (depth: number): JsonObject => ({ a: JSON.parse(`${'['.repeat(depth)}1${']'.repeat(depth)}`) as unknown });
     expect(parts(objects(201)).resource).toEqual(objects(201));
@@ -174,7 +174,7 @@ describe('separateLinks and canonicalize', () => {
       });
   });
 
-  it('sort the keys and mask the secrets', () => {
+  it('separateLinks and canonicalize sort the keys and mask the secrets', () => {
     expect(JSON.stringify(canonicalize({ b: [{ d: 1, c: null }], a: true, password: 'x' }))).toBe(
       '{"a":true,"b":[{"c":null,"d":1}],"password":"***"}',
     );
@@ -308,7 +308,7 @@ it('isNotFoundError recognizes a missing resource in every form that releases us
 describe('ignore patterns', () => {
   const matching = (word: string, ...texts: string[]): string[] => texts.filter(compileWildcard(word));
 
-  it('match a name with * for any characters', () => {
+  it('ignore patterns match a name with * for any characters', () => {
     expect(matching('a', 'a', 'ab', '')).toEqual(['a']);
     expect(matching('a*', 'a', 'ab', 'ba')).toEqual(['a', 'ab']);
     expect(matching('*a', 'a', 'ba', 'ab')).toEqual(['a', 'ba']);
@@ -319,7 +319,7 @@ describe('ignore patterns', () => {
     expect(matching('a*b*b', 'ab', 'abb')).toEqual(['abb']);
   });
 
-  it('ignore a resource that a name or a pointer matches, with everything below it', () => {
+  it('ignore patterns ignore a resource that a name or a pointer matches, with everything below it', () => {
     const places = ['users', 'users/a%2Fb', 'users/a%2Fb/general', 'system/users', 'system/log', 'user'].map(toPath);
     const ignored = (...words: string[]): string[] =>
       places.filter((one) => new IgnoreRules(words).ignoresPath(one)).map((one) => one.slice(ROOT.length + 1));
@@ -335,7 +335,7 @@ describe('ignore patterns', () => {
     expect(new IgnoreRules(['/users']).ignoresPath(ROOT)).toBe(false);
   });
 
-  it('ignore a field that a name matches at any depth, or a pointer at its place', () => {
+  it('ignore patterns ignore a field that a name matches at any depth, or a pointer at its place', () => {
     const resource = { a: 1, 'x/y': 2, list: [{ a: 1, b: 2 }, 'text', { b: 3 }], deep: { a: { b: 1 }, c: 2 } };
     const left = (...words: string[]): unknown => new IgnoreRules(words).filterResource(toPath('users/x'), resource);
     expect(left()).toBe(resource);
@@ -350,14 +350,14 @@ describe('ignore patterns', () => {
     expect(new IgnoreRules(['/users/a b/x']).filterResource(toPath('users/a%20b'), { x: 1, y: 2 })).toEqual({ y: 2 });
   });
 
-  it('are sorted, unique and extensible', () => {
+  it('ignore patterns are sorted, unique and extensible', () => {
     const ignore = new IgnoreRules(['b', 'a', 'b']);
     expect([ignore.patterns, ignore.extend(['c', 'a']).patterns, new IgnoreRules().patterns]).toEqual([['a', 'b'], ['a', 'b', 'c'], []]);
     expect([ignore.extend(), ignore.extend([])]).toEqual([ignore, ignore]);
     expect(ignore.extend(['c']).ignoresPath(toPath('c'))).toBe(true);
   });
 
-  it('must not match everything or be too many', () => {
+  it('ignore patterns must not match everything or be too many', () => {
     for (const word of ['', '*', '/', '/*', ' ', '*/ *'])
       expect(
         getThrownError(() => new IgnoreRules(['a', word])),
@@ -376,7 +376,7 @@ describe('the safe file name of a segment', () => {
   const none = new Set<string>();
   const name = (path: string, alike = none): string => toFileSegments(toPath(path), alike).join('/');
 
-  it('is not one that a file system confuses', () => {
+  it('the safe file name of a segment is not one that a file system confuses', () => {
     for (const reserved of ['con', 'PRN', 'aux.x', 'nul', 'com1', 'lpt9', 'conin%24', 'conout%24']) {
       expect(name(reserved)).toBe(`%${reserved.charCodeAt(0).toString(16).toUpperCase()}${reserved.slice(1)}.json`);
       expect(name(`x${reserved}`)).toBe(`x${reserved}.json`);
@@ -388,7 +388,7 @@ describe('the safe file name of a segment', () => {
     expect(name('staff', alike)).toBe('staff.json');
   });
 
-  it('has at most 180 characters, and does not end in a partial escape', () => {
+  it('the safe file name of a segment has at most 180 characters, and does not end in a partial escape', () => {
     expect(name('x'.repeat(180))).toBe(`${'x'.repeat(180)}.json`);
     expect(name('x'.repeat(181))).toMatch(/^x{164}%~[0-9a-f]{12}\.json$/);
     for (const before of [0, 1, 2])
@@ -396,7 +396,7 @@ describe('the safe file name of a segment', () => {
     expect([['a.json'], [`a%~${'0'.repeat(12)}.json`], ['a%~0', 'b.json']].map(hasRecoverablePath)).toEqual([true, false, false]);
   });
 
-  it('can be parsed back to its path, or is foreign', () => {
+  it('the safe file name of a segment can be parsed back to its path, or is foreign', () => {
     expect(
       [['%.json'], ['a', 'b%20c.json'], ['a', '%.json'], [], ['json'], ['%zz.json'], ['a', '', 'b.json']].map(parseFileSegments),
     ).toEqual([ROOT, toPath('a/b%20c'), undefined, undefined, undefined, undefined, undefined]);

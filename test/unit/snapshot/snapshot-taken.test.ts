@@ -211,7 +211,7 @@ describe('a reverted resource', () => {
     };
   }
 
-  it('is the stored one with the current secrets, also in unchanged items', async () => {
+  it('a reverted resource is the stored one with the current secrets, also in unchanged items', async () => {
     const stored = {
       v: 1,
       password: '***',
@@ -257,14 +257,14 @@ describe('a reverted resource', () => {
     expect(fields).toEqual(['/came', '/inner/secret', '/items/2/api-key', '/other-password', '/password']);
   });
 
-  it('is incomplete if fields were added since, also if nothing was written, and the summary counts it', async () => {
+  it('a reverted resource is incomplete if fields were added since, also if nothing was written, and the summary counts it', async () => {
     const { envelope, puts } = await reverted({ a: { v: 1, added: 2 }, 'a/b': { v: 1 } }, { a: { v: 1 }, 'a/b': { v: 1 } }, 'a');
     expect(puts).toEqual([]);
     expect(envelope.incomplete).toEqual([{ path: `${T}/a`, field: '/added' }]);
     expect(envelope.summary).toBe('1 still different, 2 of 2 resources restored: /api/v1/configuration/a, /api/v1/configuration/a/b.');
   });
 
-  it('is written after its parent, and not at all if nothing differs', async () => {
+  it('a reverted resource is written after its parent, and not at all if nothing differs', async () => {
     const same = { 'a/z': { v: 1 }, 'a/b': { v: 1, password: '***' }, a: { v: 1 }, 'a/none': { list: [] }, 'a/full': { list: [] } };
     const tree = { 'a/z': { v: 1 }, 'a/b': { v: 1, password: 'p' }, a: { v: 1 }, 'a/full': { list: [] } };
     const { items, envelope, puts } = await reverted({ ...tree }, same, 'a');

@@ -250,7 +250,7 @@ describe('the crawl', () => {
     expect(simulator.totalConnections).toBe(5);
   });
 
-  it('can be canceled', async () => {
+  it('the crawl can be canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 500 } });
     const stop = new AbortController();
     simulator.fault({ match: ({ path }) => path.includes('Policy%20'), body: (answer) => (stop.abort(), answer) });

@@ -130,7 +130,7 @@ describe('readDoctype and the XML prolog', () => {
 });
 
 describe('XmlCheck events', () => {
-  it('report tags, attributes and texts, however the bytes arrive', () => {
+  it('XmlCheck events report tags, attributes and texts, however the bytes arrive', () => {
     const told = (document: string, size: number): string => {
       let log = '';
       const of = (buffer: Buffer, [start, end]: readonly [number, number]): string => buffer.toString('utf8', start, end);
@@ -148,7 +148,7 @@ describe('XmlCheck events', () => {
     for (const size of [1, 2, 7, 1000]) expect(told(document, size)).toBe('<configuration<a b=1 c="&lt;><dx &amp; y<z>]><e f=>> ');
   });
 
-  it('cut pieces between whole characters', () => {
+  it('XmlCheck events cut pieces between whole characters', () => {
     for (const text of ['a', 'aé', 'a\u00c0', 'a\u0800', 'a名', 'a😀', '']) {
       const bytes = Buffer.from(text);
       for (let length = 0; length <= bytes.length; length++) {
@@ -162,7 +162,7 @@ describe('XmlCheck events', () => {
     ]);
   });
 
-  it('follow the rules for names', () => {
+  it('XmlCheck events follow the rules for names', () => {
     const end = (text: string, from = 0, to = text.length): number => findEndOfName(Buffer.from(text, 'latin1'), from, to);
     expect([end('ab-1.c:_d é'), end('1a'), end('-a'), end(' a'), end(':a'), end('ab cd', 3), end('é>')]).toEqual([9, 0, 0, 0, 2, 5, 1]);
     expect([end('abc', 0, 2), end('abc', 2, 2), end('a'), end('abc', 1, 1)]).toEqual([2, 2, 1, 1]);
@@ -170,7 +170,7 @@ describe('XmlCheck events', () => {
     expect(end('ab<c', 2, 2)).toBe(2);
   });
 
-  it('refuse duplicate attributes, however many there are', () => {
+  it('XmlCheck events refuse duplicate attributes, however many there are', () => {
     for (const count of [1, 2, 11, 12, 13, 40]) {
       const buffer = Buffer.from(Array.from({ length: count + 1 }, (_, index) => `n${String(index).padStart(2, '0')}`).join(''));
       const names = new AttributeNames();
@@ -188,7 +188,7 @@ describe('XmlCheck events', () => {
     }
   });
 
-  it('keep element names until their end tag', () => {
+  it('XmlCheck events keep element names until their end tag', () => {
     const open = new ElementStack();
     const names = ['a', 'bcd', 'x'.repeat(1020), 'y'.repeat(5000), 'z'];
     const buffer = Buffer.from(`  ${names.join('')}`);
@@ -209,7 +209,7 @@ describe('XmlCheck events', () => {
     expect([open.depth, open.topLength, open.isTopAt(buffer, 0)]).toEqual([0, 0, true]);
   });
 
-  it('keep incomplete markup until more arrives', () => {
+  it('XmlCheck events keep incomplete markup until more arrives', () => {
     const carried = new CarryBuffer();
     carried.store(Buffer.from('--abc'), 2);
     expect([carried.length, carried.bytes.toString()]).toEqual([3, 'abc']);

@@ -94,7 +94,7 @@ describe('an export to a file', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('has its own time limit', async () => {
+  it('an export to a file has its own time limit', async () => {
     const gateway = gatewayFor(await cutAt(0.5, 'hang'), { timeout: 30, transferTimeout: 0.3 });
     const error = await expectFailure(gateway.run('transfer.export-xml'));
     expect([error.code, error.message]).toEqual(['TIMEOUT', expect.stringContaining('did not end within 0.3 s')]);

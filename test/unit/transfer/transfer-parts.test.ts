@@ -78,7 +78,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     };
   }
 
-  it('pause at four waiting batches, keep the order and reuse memory', async () => {
+  it('ConfigurationReceiver and BatchingSink pause at four waiting batches, keep the order and reuse memory', async () => {
     const { consumed, places, next, consumer } = held();
     const told: unknown[] = [];
     const flow: string[] = [];
@@ -110,7 +110,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     expect(flow.length % 2).toBe(0);
   });
 
-  it('stop at the first fault and pass nothing on after it', async () => {
+  it('ConfigurationReceiver and BatchingSink stop at the first fault and pass nothing on after it', async () => {
     const consumed: number[] = [];
     const failed: string[] = [];
     const consume = (batch: Buffer): Promise<void> => {
@@ -128,7 +128,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     expect([consumed, failed]).toEqual([[BATCH, BATCH], ['full']]);
   });
 
-  it('stop after the current batch has ended', async () => {
+  it('ConfigurationReceiver and BatchingSink stop after the current batch has ended', async () => {
     const { consumed, next, consumer } = held();
     const sink = new BatchingSink(
       consumer,
@@ -179,7 +179,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     }
   });
 
-  it('report the failure of the output', async () => {
+  it('ConfigurationReceiver and BatchingSink report the failure of the output', async () => {
     const full = new GatewayError('LIMIT', 'No room.');
     const discarded = vi.fn(() => Promise.resolve());
     const output = { write: () => Promise.reject(full), end: () => Promise.reject(full), discard: discarded };
@@ -197,7 +197,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     expect(discarded).toHaveBeenCalledTimes(1);
   });
 
-  it('keep content for a message up to 256 MiB', async () => {
+  it('ConfigurationReceiver and BatchingSink keep content for a message up to 256 MiB', async () => {
     const output = new MemoryOutput();
     const batch = Buffer.from('abc');
     await output.write(batch);
@@ -215,7 +215,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
 });
 
 describe('upload streams', () => {
-  it('send a file of any length and close it', async () => {
+  it('upload streams send a file of any length and close it', async () => {
     const path = join(createTemporaryFolder(), 'x');
     for (const size of [1, 512 * 1024, 512 * 1024 + 1, 3 * 1024 * 1024]) {
       const places = new Set<ArrayBufferLike>();
@@ -238,7 +238,7 @@ describe('upload streams', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('fail when the file has become shorter or cannot be read or closed', async () => {
+  it('upload streams fail when the file has become shorter or cannot be read or closed', async () => {
     const path = join(createTemporaryFolder(), 'x');
     writeFileSync(path, 'abcdef');
     const content = new FileUploadStream(await open(path), 6);
@@ -261,7 +261,7 @@ describe('upload streams', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('end early when checked content has changed', async () => {
+  it('upload streams end early when checked content has changed', async () => {
     const send = async (given: string, pieces: readonly string[], isWhole?: () => boolean): Promise<string> => {
       const changed = (): GatewayError => new GatewayError('CONFLICT', 'Changed.');
       const content = new CheckedUploadStream({
@@ -289,7 +289,7 @@ describe('upload streams', () => {
     expect(await send('', [])).toBe('Changed.: , 0');
   });
 
-  it('take either a value or a file', async () => {
+  it('upload streams take either a value or a file', async () => {
     const file = join(createTemporaryFolder(), 'x');
     writeFileSync(file, 'from the file');
     const given = createConfigurationSource('xml', 'grün', undefined);

@@ -131,19 +131,22 @@ describe('transfer.export-binary', () => {
 });
 
 describe('older releases', () => {
-  it.each([404, 405] as const)('export binary by GET where POST gets %i, to a message, a file and a backup', async (binaryExportByPost) => {
-    const { simulator, gateway } = await startSimulatorWithGateway({ variants: { binaryExportByPost } });
-    const { data, envelope } = await gateway.run('transfer.export-binary', { export: 'user_config' });
-    expect(String(data)).toMatch(/^UEsDB/);
-    expect(envelope).toMatchObject({ ok: true, verified: 'zip', requests: 2, retries: 0, status: 200 });
-    expect(listRequestLines(simulator)).toEqual([`POST ${BINARY}?export=user_config`, `GET ${BINARY}?export=user_config`]);
-    const place = createTemporaryFolder();
-    await gateway.run('transfer.export-binary', { file: join(place, 'whole') });
-    await gateway.run('backup.run', { folder: place, what: 'binary' });
-    expect(listNames(place)).toHaveLength(3);
-  });
+  it.each([404, 405] as const)(
+    'older releases export binary by GET where POST gets %i, to a message, a file and a backup',
+    async (binaryExportByPost) => {
+      const { simulator, gateway } = await startSimulatorWithGateway({ variants: { binaryExportByPost } });
+      const { data, envelope } = await gateway.run('transfer.export-binary', { export: 'user_config' });
+      expect(String(data)).toMatch(/^UEsDB/);
+      expect(envelope).toMatchObject({ ok: true, verified: 'zip', requests: 2, retries: 0, status: 200 });
+      expect(listRequestLines(simulator)).toEqual([`POST ${BINARY}?export=user_config`, `GET ${BINARY}?export=user_config`]);
+      const place = createTemporaryFolder();
+      await gateway.run('transfer.export-binary', { file: join(place, 'whole') });
+      await gateway.run('backup.run', { folder: place, what: 'binary' });
+      expect(listNames(place)).toHaveLength(3);
+    },
+  );
 
-  it('never put a password into the URL', async () => {
+  it('older releases never put a password into the URL', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { binaryExportByPost: 405 } });
     const error = await expectFailure(gateway.run('transfer.export-binary', { password: AWKWARD_PASSWORD }));
     expect([error.code, error.cause?.status, error.message]).toEqual([
@@ -154,7 +157,7 @@ describe('older releases', () => {
     expect(listRequestLines(simulator)).toEqual([`POST ${BINARY}`]);
   });
 
-  it('report the first error when GET fails too, or the second when it is more specific', async () => {
+  it('older releases report the first error when GET fails too, or the second when it is more specific', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === BINARY, times: 2, status: 404 });
     expect((await expectFailure(gateway.run('transfer.export-binary'))).code).toBe('NOT_FOUND');
@@ -164,7 +167,7 @@ describe('older releases', () => {
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
-  it('without XML export suggest binary', async () => {
+  it('older releases without XML export suggest binary', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { xmlEndpoints: false } });
     const error = await expectFailure(gateway.run('transfer.export-xml'));
     expect([error.code, error.message]).toEqual(['NOT_FOUND', expect.stringContaining('take binary')]);
@@ -173,7 +176,7 @@ describe('older releases', () => {
     expect((await expectFailure(gateway.run('transfer.import-xml', { xml: XML }))).code).toBe('NOT_FOUND');
   });
 
-  it('accept an import without a password only with an empty form part', async () => {
+  it('older releases accept an import without a password only with an empty form part', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { importNeedsPassword: true } });
     const { data: xml } = await gateway.run('transfer.export-xml');
     await gateway.run('transfer.import-xml', { xml });
@@ -182,7 +185,7 @@ describe('older releases', () => {
 });
 
 describe('imports', () => {
-  it('restore what was exported, with any password', async () => {
+  it('imports restore what was exported, with any password', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data: xml } = await gateway.run('transfer.export-xml', { password: AWKWARD_PASSWORD });
     const { data: binary } = await gateway.run('transfer.export-binary');
@@ -194,7 +197,7 @@ describe('imports', () => {
     expect(listRequestLines(simulator).slice(2)).toEqual([`POST ${IMPORT_XML}`, `PUT ${BINARY}?import=full`]);
   });
 
-  it('send the form with file and password, or base64 text with its type', async () => {
+  it('imports send the form with file and password, or base64 text with its type', async () => {
     const server = await startRawServer(() => httpResponse(200, '{"result":{"info":[{"message":"ok"}]}}'));
     const gateway = gatewayFor(server);
     await gateway.run('transfer.import-xml', { xml: XML, password: AWKWARD_PASSWORD });
@@ -213,14 +216,14 @@ describe('imports', () => {
     expect([error.code, error.message]).toEqual(['REJECTED', expect.stringContaining('Failed to extract configuration files')]);
   });
 
-  it('are never sent again', async () => {
+  it('imports are never sent again', async () => {
     const server = await startRawServer((_asked, socket) => void socket.destroy());
     const error = await expectFailure(gatewayFor(server).run('transfer.import-xml', { xml: XML }));
     expect([error.code, error.cause?.reason]).toEqual(['OUTCOME_UNKNOWN', 'CONNECTION']);
     expect(server.requests).toHaveLength(1);
   });
 
-  it('open the source again for the replay after a 401', async () => {
+  it('imports open the source again for the replay after a 401', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data: xml } = await gateway.run('transfer.export-xml');
     simulator.expireKeys();
@@ -228,21 +231,21 @@ describe('imports', () => {
     expect(envelope).toMatchObject({ ok: true, logins: 1, requests: 2 });
   });
 
-  it('require exactly one of value and file', async () => {
+  it('imports require exactly one of value and file', async () => {
     const gateway = gatewayFor(await startRawServer(() => undefined));
     for (const input of [{}, { xml: XML, file: '/tmp/a' }, { xml: Buffer.alloc(0) }]) {
       expect((await expectFailure(gateway.run('transfer.import-xml', input))).code).toBe('BAD_INPUT');
     }
   });
 
-  it('appear in a dry run with a masked password', async () => {
+  it('imports appear in a dry run with a masked password', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('transfer.import-xml', { xml: XML, password: AWKWARD_PASSWORD }, { dryRun: true });
     expect(envelope.plan).toEqual([{ method: 'POST', path: IMPORT_XML, body: { file: `${XML.length} bytes`, password: '••••' } }]);
     expect(listRequestLines(simulator)).toEqual([]);
   });
 
-  it('wait for each other, and the second reports the wait', async () => {
+  it('imports wait for each other, and the second reports the wait', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { transferMs: 150 } });
     const { data: xml } = await gateway.run('transfer.export-xml');
     const told: Progress[] = [];

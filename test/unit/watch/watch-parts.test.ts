@@ -209,7 +209,7 @@ describe('SharedPoller', () => {
     expect(times()).toHaveLength(1);
   });
 
-  it('is shared by calls with the same gateway, kind, input and clock', () => {
+  it('SharedPoller is shared by calls with the same gateway, kind, input and clock', () => {
     const [gateway, other] = [1, 2].map((port) => gatewayFor({ url: `https://127.0.0.1:${port}` }));
     if (!gateway || !other) throw new Error('two gateways were asked for');
     const [clock, health] = [new TestClock(), getWatchKind('health')];
@@ -317,7 +317,7 @@ describe('WatchStateFile', () => {
     expect([await other.load(), other.epoch === epoch]).toEqual([undefined, true]);
   });
 
-  it('is due for a rewrite when the appended part exceeds a megabyte and the saved part', async () => {
+  it('WatchStateFile is due for a rewrite when the appended part exceeds a megabyte and the saved part', async () => {
     const file = place();
     const memory = await written(file);
     const length = `${JSON.stringify(entry(4, { change: '' }))}\n`.length;

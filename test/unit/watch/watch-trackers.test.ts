@@ -65,9 +65,11 @@ describe('evaluateLimit and readLimits', () => {
     [{ below: 10, release: 20 }, [9, 15, 19, 20, 10, 9], [no, no, no, 'above 20', no, 'below 10']],
     [{ above: 90, checks: 2 }, [0, 91, 90, 91, 91, 0, 91, 0, 0], [no, no, no, no, 'above 90', no, no, no, 'below 90']],
     [{ above: 0 }, [0, 1, 0], [no, 'above 0', 'below 0']],
-  ])('report the crossings of %j for %j', (limit, values, expected) => expect(crossings(limit, ...values)).toEqual(expected));
+  ])('evaluateLimit and readLimits report the crossings of %j for %j', (limit, values, expected) =>
+    expect(crossings(limit, ...values)).toEqual(expected),
+  );
 
-  it('identify a limit by all of its properties', () => {
+  it('evaluateLimit and readLimits identify a limit by all of its properties', () => {
     const all: WatchLimit[] = [
       { name: 'a', above: 1 },
       { name: 'b', above: 1 },
@@ -98,11 +100,11 @@ describe('evaluateLimit and readLimits', () => {
     ),
     [[{ name: 'x', above: 1, release: 2 }], 'limits[0] release must not be higher than above.'],
     [[{ name: 'x', below: 1, release: 0 }], 'limits[0] release must not be lower than below.'],
-  ])('reject %j with the entry and the reason', (given, words) => {
+  ])('evaluateLimit and readLimits reject %j with the entry and the reason', (given, words) => {
     expect(getThrownError(() => readLimits(given))).toMatchObject({ code: 'BAD_CONFIG', message: words, details: { sent: false } });
   });
 
-  it('accept valid limits unchanged except for spaces around names', () => {
+  it('evaluateLimit and readLimits accept valid limits unchanged except for spaces around names', () => {
     const given = [
       { name: ' a ', above: 1, release: 1, checks: 1 },
       { name: 'b', below: 0, release: 0, checks: 10_000 },
@@ -669,7 +671,7 @@ describe('WATCH_KINDS', () => {
       expect(getThrownError(() => getWatchKind(name).createTracker(options, clock, 'vpn'))?.code, name).toMatch(/^BAD_/);
   });
 
-  it('has default limits and days', () => {
+  it('WATCH_KINDS has default limits and days', () => {
     const beyond = (name: string, ...data: JsonObject[]): unknown[] => {
       const tracker = getWatchKind(name).createTracker({}, clock, 'vpn');
       return data.flatMap((one) => eventsOf(tracker.update(one)));

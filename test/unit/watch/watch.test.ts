@@ -254,7 +254,7 @@ describe('a watch of a certificate', () => {
 });
 
 describe('an unreachable appliance', () => {
-  it('is reported once, and once when it responds again; pauses grow and no extra checks run', async () => {
+  it('an unreachable appliance is reported once, and once when it responds again; pauses grow and no extra checks run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const { clock, takePayloads, takeTopics, states } = await startWatch(gateway, { watch: 'sessions', every: 10 });
     const back = simulator.restart();
@@ -273,7 +273,7 @@ describe('an unreachable appliance', () => {
     expect(takeTopics()).toEqual([]);
   });
 
-  it('is noticed within two hours of its return by an hourly watch', async () => {
+  it('an unreachable appliance is noticed within two hours of its return by an hourly watch', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { clock, takeTopics } = await startWatch(gateway, { watch: 'system', every: 3600 });
     simulator.fault(MAINTENANCE);
@@ -286,7 +286,7 @@ describe('an unreachable appliance', () => {
     expect(takeTopics()).toEqual(['system/unreachable', 'system/reachable']);
   });
 
-  it('is not reported for a rejected login, which is an error that is reported once', async () => {
+  it('an unreachable appliance is not reported for a rejected login, which is an error that is reported once', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { password: 'wrong' });
     const { clock, events, errors } = await startWatch(gateway, { watch: 'system' });
@@ -296,7 +296,7 @@ describe('an unreachable appliance', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('is reported exactly once for each of many random outages in 24 hours', async () => {
+  it('an unreachable appliance is reported exactly once for each of many random outages in 24 hours', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { clock, takeTopics } = await startWatch(gateway, { watch: 'system', every: 60 });
     const end = clock.now() + 86_400_000;
@@ -329,7 +329,7 @@ describe('an unreachable appliance', () => {
 });
 
 describe('checks of a watch', () => {
-  it('are shared between watches of one appliance and kind, whenever they started', async () => {
+  it('checks of a watch are shared between watches of one appliance and kind, whenever they started', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const clock = new TestClock();
     const one = await startWatch(gateway, { watch: 'sessions', every: 10 }, clock);
@@ -349,7 +349,7 @@ describe('checks of a watch', () => {
     expect([one.takeTopics(), other.takeTopics()]).toEqual([['sessions/started'], []]);
   });
 
-  it('stop during a pause, and the next check reports what happened meanwhile', async () => {
+  it('checks of a watch stop during a pause, and the next check reports what happened meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher, clock, takeTopics, states } = await startWatch(gateway, { watch: 'sessions' });
     await clock.runNextTimer();
@@ -364,7 +364,7 @@ describe('checks of a watch', () => {
     expect([takeTopics(), listRequests(simulator).length - before]).toEqual([['sessions/started'], 2]);
   });
 
-  it('run one at a time; requests during a check share the next one', async () => {
+  it('checks of a watch run one at a time; requests during a check share the next one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher } = await startWatch(gateway, { watch: 'sessions' });
     let release = (): void => undefined;
@@ -377,7 +377,7 @@ describe('checks of a watch', () => {
     expect(listRequestLines(simulator).length - before).toBe(2);
   });
 
-  it('end with the watch, even if a request hangs', async () => {
+  it('checks of a watch end with the watch, even if a request hangs', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher, takeTopics, errors } = await startWatch(gateway, { watch: 'sessions' });
     simulator.fault({ hang: true, match: ({ path }) => path.includes('active-users') });

@@ -135,7 +135,7 @@ describe('a restore with a passphrase', () => {
     ]);
   });
 
-  it('is compared only with backups that the passphrase made', async () => {
+  it('a restore with a passphrase is compared only with backups that the passphrase made', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const night = (): Promise<BackupResult> => takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });

@@ -19,7 +19,7 @@ async function large(policies: number): Promise<BenchmarkAppliance> {
 }
 
 describe('a large configuration', () => {
-  it('of 10,000 resources is taken and compared with less memory than it needs as objects', async () => {
+  it('a large configuration of 10,000 resources is taken and compared with less memory than it needs as objects', async () => {
     const appliance = await large(POLICIES);
     appliance.policyLength = LENGTH;
     const settings = settingsFor(appliance, { name: 'large' });
@@ -34,7 +34,7 @@ describe('a large configuration', () => {
     expect(JSON.parse(await run('snapshot.compare', { folder }))).toEqual([{ equal: true, added: [], removed: [], changed: [] }]);
   }, 400_000);
 
-  it('with three changes gives three changed files and three hunks in Git', async () => {
+  it('a large configuration with three changes gives three changed files and three hunks in Git', async () => {
     const gateway = gatewayFor(await large(2000), { name: 'large' });
     const set = (name: string, description: string): Promise<unknown> =>
       gateway.run('config.update', { path: ['users', 'user-roles', 'user-role', name], body: { description } });
