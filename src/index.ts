@@ -7,6 +7,7 @@ export {
   type OperationInputs,
   type OperationName,
 } from './areas';
+export { formatOpenMetrics, METRICS_CONTENT_TYPE, type MetricFamily, type MetricSample } from './areas/open-metrics';
 export { PendingApprovals, type PendingApproval } from './run/pending-approvals';
 export type { RequestApproval, ApprovalRecord, Proposal } from './run/approval';
 export type { EnforcementOptions } from './areas/contain/gateway-enforcement';

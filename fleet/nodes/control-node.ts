@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { asGatewayError, badInput, GatewayError, safeMessage } from '@gateway-admin/node-red';
+import { asGatewayError, badInput, GatewayError, METRICS_CONTENT_TYPE, safeMessage } from '@gateway-admin/node-red';
 import {
   badConfig,
   createEarlyFailureEnvelope,
@@ -18,7 +18,7 @@ import { readActor, copyError, readRunId } from './run-request';
 import { getStatusText, getTitle } from './i18n';
 
 export const CONTROL_TYPE = 'gateway-fleet-control';
-export const CONTROL_ACTIONS = ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed'] as const;
+export const CONTROL_ACTIONS = ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed', 'metrics'] as const;
 type ControlAction = (typeof CONTROL_ACTIONS)[number];
 
 const DEFAULT_LIST_LIMIT = 100;
@@ -74,6 +74,10 @@ export class ControlNode {
 
 async function performAction(engine: Engine, action: ControlAction, message: Message, limit: number): Promise<object> {
   if (action === 'list') return { payload: (await engine.store.listRuns(limit)).map(toListedRun) };
+  if (action === 'metrics') {
+    const { headers } = message as { headers?: object };
+    return { payload: await engine.store.readMetrics(), headers: { ...headers, 'content-type': METRICS_CONTENT_TYPE } };
+  }
   const run = requireRunId(message);
   const report = await engine.report(run);
   if (!report)

@@ -102,7 +102,7 @@ export const dialogs = [
         name: 'operation',
         kind: 'choice',
         value: 'list',
-        choices: ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed', 'msg'],
+        choices: ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed', 'metrics', 'msg'],
         icon: 'cog',
       },
       { name: 'limit', kind: 'number', value: 100, icon: 'shield' },

@@ -33,6 +33,7 @@ export const TITLES = {
   'control.operation.resume': 'Resume a run',
   'control.operation.cancel': 'Cancel a run',
   'control.operation.repeat-failed': 'Repeat failed items',
+  'control.operation.metrics': 'Read metrics',
 } as const;
 
 /** Default texts of warnings. */

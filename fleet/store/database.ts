@@ -28,6 +28,8 @@ export interface BossExecutor {
 /** The connection pool that the run store and pg-boss share. */
 export class Database {
   readonly #pool: Pool;
+  #statements = 0;
+  #seconds = 0;
   #closing: Promise<void> | undefined;
 
   constructor(url: string, maxConnections = 10) {
@@ -48,11 +50,30 @@ export class Database {
   }
 
   async query<R extends QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
-    return (await this.#pool.query<R>(text, [...values])).rows;
+    return (await this.#measure(() => this.#pool.query<R>(text, [...values]))).rows;
+  }
+
+  /** Statements and transactions of this process so far, and the seconds that they took, with the wait for a connection. */
+  get usage(): { statements: number; seconds: number } {
+    return { statements: this.#statements, seconds: this.#seconds };
+  }
+
+  async #measure<T>(work: () => Promise<T>): Promise<T> {
+    const start = performance.now();
+    try {
+      return await work();
+    } finally {
+      this.#statements++;
+      this.#seconds += (performance.now() - start) / 1000;
+    }
   }
 
   /** Commits the work as a whole, or rolls it back if it throws. */
-  async transaction<T>(work: (sql: SqlExecutor) => Promise<T>): Promise<T> {
+  transaction<T>(work: (sql: SqlExecutor) => Promise<T>): Promise<T> {
+    return this.#measure(() => this.#runTransaction(work));
+  }
+
+  async #runTransaction<T>(work: (sql: SqlExecutor) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     let connectionError: Error | undefined;
     const onError = (error: Error): void => void (connectionError = error);
@@ -76,7 +97,7 @@ export class Database {
     return {
       executeSql: async (text, values = []) => {
         // A text without values may hold several commands. pg-boss expects the rows of all of them.
-        const result: Rows | Rows[] = await (sql ?? this.#pool).query(text, values);
+        const result: Rows | Rows[] = await (sql ? sql.query(text, values) : this.#measure(() => this.#pool.query(text, values)));
         return { rows: [result].flat().flatMap(({ rows }) => rows) };
       },
     };

@@ -2,6 +2,7 @@ import { toDatabaseError, type Database, type SqlExecutor } from './database';
 import type { ReportRecipient, ClaimResult, Claim, ItemOutcome, ItemRow, JsonRecord, RunRequest, RunProgress, RunRow } from './rows';
 import { BOSS_SCHEMA, SCHEMA } from './schema';
 import { getPreviousStates, isFailureState, isFinalState, type ItemState } from './item-states';
+import { readFleetMetrics } from './metrics';
 import { toStorableJson, toStorableText } from './storable-text';
 
 /** The queue job of an item. */
@@ -318,6 +319,11 @@ export class RunStore {
       const progress = new Map((await this.listProgress(runs.map(({ id }) => id))).map((one) => [one.run, one]));
       return runs.map((run) => ({ ...run, ...(progress.get(run.id) as RunProgress) }));
     });
+  }
+
+  /** The state of the fleet as OpenMetrics text. */
+  readMetrics(): Promise<string> {
+    return this.#withDatabaseErrors(async () => readFleetMetrics(this.#database, this.#fleet, await this.countEngines()));
   }
 
   /** Pauses, resumes or cancels a run; items in flight finish. False if the run is over or does not exist. */

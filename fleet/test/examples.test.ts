@@ -202,6 +202,14 @@ describe('examples in a Node-RED', () => {
     expect(await next('All appliances')).toContain('3 of 3');
   });
 
+  it('examples in a Node-RED serve the metrics of the fleet (metrics)', async () => {
+    await press('Metrics', 'Click: see what Prometheus gets');
+    expect(await next('Metrics text')).toMatch(/^gateway_fleet_engines\{.*\} 1$/m);
+    const response = await fetch(`${red.url}/gateway-fleet-metrics`);
+    expect(response.headers.get('content-type')).toMatch(/^application\/openmetrics-text/);
+    expect(await response.text()).toMatch(/# EOF\n$/);
+  });
+
   it('examples in a Node-RED list the appliances that differ with their differences (golden one)', async () => {
     const [, second] = bench.fleet.appliances;
     second?.state.configuration.resource('system', 'log', 'syslog').values.set('server', '192.0.2.99');

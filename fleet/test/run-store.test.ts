@@ -67,6 +67,34 @@ const countJobs = async (): Promise<number> =>
     )
   )[0]?.n ?? 0;
 
+describe('the metrics of a fleet', () => {
+  it('count its runs, items and engines, and leave out other fleets', async () => {
+    const fleet = 'measured "fleet"';
+    const measured = new RunStore(database, queues, fleet);
+    await store.createRun(createRequest());
+    await measured.createRun(createRequest({ total: 5 }));
+    await measured.recordHeartbeat('measured-1', 60, FINGERPRINT);
+    await measured.recordHeartbeat('measured-2', 60, 'another');
+    for (const [index, state] of (['ok', 'failed', 'unknown'] as const).entries()) {
+      const result = await measured.claimItem(id, index, 'measured-1', FINGERPRINT);
+      if (!('claim' in result)) throw new Error(result.kind);
+      await measured.markSending(result.claim);
+      await measured.finishItem(result.claim, { state });
+    }
+    const text = await measured.readMetrics();
+    const valueOf = (name: string, labels = ''): number =>
+      Number(new RegExp(`^${name}\\{fleet="measured \\\\"fleet\\\\""${labels}\\} (.*)$`, 'm').exec(text)?.[1]);
+    expect(['running', 'paused', 'done'].map((state) => valueOf('gateway_fleet_runs', `,state="${state}"`))).toEqual([1, 0, 0]);
+    expect(['ok', 'failed', 'unknown', 'skipped'].map((outcome) => valueOf('gateway_fleet_items', `,outcome="${outcome}"`))).toEqual([
+      1, 1, 1, 0,
+    ]);
+    expect(['engines', 'inventories', 'queue_items', 'active_items'].map((name) => valueOf(`gateway_fleet_${name}`))).toEqual([2, 2, 2, 0]);
+    expect(valueOf('gateway_fleet_oldest_item_seconds')).toBeGreaterThan(0);
+    expect(valueOf('gateway_fleet_database_statements_total')).toBeGreaterThan(0);
+    expect(text.endsWith('# EOF\n')).toBe(true);
+  });
+});
+
 describe('item states', () => {
   it('item states match the CHECK constraint of the table, and each state has a predecessor', async () => {
     const [row] = await database.query<{ check: string }>(
