@@ -4,8 +4,9 @@ import type { ErrorCode } from '../model/error-codes';
 import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
 import type { RecordSigner } from '../model/record-signer';
-import { safeMessage } from '../model/safe-message';
+import { safeMessage, trusted } from '../model/safe-message';
 import { isPastEnd, forgetContainmentEnd, noteContainmentEnd } from './containment-end';
+import { createNameMatcher, findSimilarNames, NAME_MATCHES, type NameMatch } from '../model/user-names';
 import { getSubjectName, type ContainedAccount, type ContainmentRecord } from './containment-record';
 import { readContainments, getContainmentStores, type StoredContainment, type ContainmentStore } from './containment-store';
 
@@ -25,8 +26,10 @@ export interface ContainmentActions {
   setEnabled(server: string, name: string, enabled: boolean): Promise<void>;
   /** All sessions, or those of one user. The appliance may compare names loosely. */
   listSessions(name?: string): Promise<JsonObject[]>;
-  /** Whether a session has exactly this name, or this address. False for sessions of the account of this package. */
-  isSessionOf(session: JsonObject, subject: { readonly name?: string; readonly 'source-ip'?: string }): boolean;
+  /** Sessions that can belong to a person or address. Reports similar names if nobody has the name. */
+  listSessionsOf(subject: ContainedSubject): Promise<JsonObject[]>;
+  /** Whether a session has this name or address. False for sessions of the account of this package. */
+  isSessionOf(session: JsonObject, subject: ContainedSubject): boolean;
   /** Returns false for a session that had already ended. */
   endSession(session: JsonObject): Promise<boolean>;
   /** The fields of a session for data and events. */
@@ -35,9 +38,10 @@ export interface ContainmentActions {
   runExclusive<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export interface ContainRequest {
-  readonly name?: string;
-  readonly 'source-ip'?: string;
+/** A contained person or address. */
+export type ContainedSubject = Pick<ContainmentRecord, 'name' | 'match' | 'source-ip'>;
+
+export interface ContainRequest extends ContainedSubject {
   readonly servers: readonly string[];
   readonly minutes: number;
   readonly folder?: string | undefined;
@@ -123,6 +127,7 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
     ...{ id: randomUUID(), appliance: actions.appliance, ...subject, ended: 0, since: now.toISOString(), until: until.toISOString() },
     ...present?.record,
     ...{ accounts: [...accounts.values()], releasing: false },
+    ...toMatch(request.match, present?.record.match),
   };
   const isLater = !present || isPastEnd(present.record) || until.getTime() > Date.parse(present.record.until);
   return {
@@ -130,6 +135,12 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
     enabledServers,
     isLater,
   };
+}
+
+/** Returns the wider of two comparisons: a second containment must not let anybody in. */
+function toMatch(first: NameMatch = 'exact', second: NameMatch = 'exact'): { match?: NameMatch } {
+  const match = NAME_MATCHES.indexOf(first) > NAME_MATCHES.indexOf(second) ? first : second;
+  return match === 'exact' ? {} : { match };
 }
 
 /** Errors after which the account is surely still enabled. */
@@ -191,7 +202,7 @@ async function endSessions(
 ): Promise<{ ended: JsonObject[]; fault: GatewayError | undefined }> {
   let fault: GatewayError | undefined;
   try {
-    const sessions = (await actions.listSessions(record.name)).filter((session) => actions.isSessionOf(session, record));
+    const sessions = (await actions.listSessionsOf(record)).filter((session) => actions.isSessionOf(session, record));
     const ended = await mapConcurrently(sessions, CONCURRENCY, (session) =>
       actions.endSession(session).catch((thrown: unknown) => {
         fault ??= asGatewayError(thrown);
@@ -204,22 +215,42 @@ async function endSessions(
   }
 }
 
-/** Ends a containment by id or name. Errors: `NOT_FOUND` if it does not exist. After other errors the enforcement loop continues. */
+/** Which containment to end. `match` says how the name is compared. */
+export interface ReleaseRequest {
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly match?: NameMatch;
+}
+
+/**
+ * Ends a containment by id or name. Errors: `NOT_FOUND` if it does not exist, `BAD_INPUT` if the name matches several. After other errors
+ * the enforcement loop continues.
+ */
 export async function release(
-  { id, name }: { id?: string | undefined; name?: string | undefined },
+  request: ReleaseRequest,
   actions: ContainmentActions,
 ): Promise<{ id: string; enabled: string[]; 'ended-meanwhile': number }> {
-  if ((id === undefined) === (name === undefined)) throw badInput('Enter either id or name (User).');
+  if ((request.id === undefined) === (request.name === undefined)) throw badInput('Enter either id or name (User).');
   return actions.runExclusive(async () => {
-    const all = await readContainments(actions.appliance);
-    const stored = all.find(({ record }) => (id === undefined ? getSubjectName(record) === name : record.id === id));
-    if (!stored) {
-      const message = safeMessage`${JSON.stringify(id ?? name)} is not contained at this appliance. Use List to see who is. If this Node-RED has not used the folder yet, enter it in folder.`;
-      throw new GatewayError('NOT_FOUND', message, { sent: false });
-    }
+    const stored = findContainment(request, await readContainments(actions.appliance));
     const enabled = await endContainment(stored, actions);
     return { id: stored.record.id, enabled, 'ended-meanwhile': stored.record.ended };
   });
+}
+
+function findContainment({ id, name = '', match }: ReleaseRequest, all: readonly StoredContainment[]): StoredContainment {
+  const matches = createNameMatcher(name, match);
+  const [stored, second] = all.filter(({ record }) => (id === undefined ? matches(getSubjectName(record)) : record.id === id));
+  if (stored && second)
+    throw badInput(
+      safeMessage`${JSON.stringify(name)} matches several contained names: ${getSubjectName(stored.record)} and ${getSubjectName(second.record)}. Release each by its id. Nothing was sent.`,
+    );
+  if (stored) return stored;
+  const names = id === undefined ? all.map(({ record }) => getSubjectName(record)) : [];
+  const similar = findSimilarNames(name, names);
+  const hint = similar.length > 0 ? safeMessage` Similar names are contained: ${similar.join(', ')}.` : trusted('');
+  const message = safeMessage`${JSON.stringify(id ?? name)} is not contained at this appliance.${hint} Use List to see who is. If this Node-RED has not used the folder yet, enter it in folder.`;
+  throw new GatewayError('NOT_FOUND', message, { sent: false, ...(similar.length > 0 && { extra: { similar } }) });
 }
 
 /** Ends a containment: enables the accounts that it disabled and removes the record. The end is recorded first, so that a restart finishes it. */
@@ -249,6 +280,7 @@ export async function listContained(appliance: string): Promise<JsonObject[]> {
   return (await readContainments(appliance)).map(({ record }) => ({
     id: record.id,
     ...pickSubject(record),
+    ...(record.match && { match: record.match }),
     disabled: record.accounts.filter(({ state }) => state === 'disabled').map(({ server }) => server),
     pending: record.accounts.filter(({ state }) => state !== 'disabled').map(({ server }) => server),
     since: record.since,

@@ -1,5 +1,6 @@
 import { coordinationKey } from '../model/coordination';
 import { isObject } from '../model/json';
+import { NAME_MATCHES, type NameMatch } from '../model/user-names';
 
 /**
  * A local account that was enabled when the person was contained. `wanted`: it is not disabled yet. `sending`: the request to disable it may
@@ -17,6 +18,8 @@ export interface ContainmentRecord {
   /** The hash of the appliance, because several appliances can share a folder. */
   readonly appliance: string;
   readonly name?: string;
+  /** How the name is compared; missing: exactly. */
+  readonly match?: NameMatch;
   readonly 'source-ip'?: string;
   readonly accounts: readonly ContainedAccount[];
   /** The number of sessions that were ended after the first ones. */
@@ -35,11 +38,12 @@ export function getSubjectName({ name, 'source-ip': address }: Pick<ContainmentR
 
 export function isContainmentRecord(value: unknown): value is ContainmentRecord {
   if (!isObject(value)) return false;
-  const { id, appliance, name, 'source-ip': address, accounts, ended, since, until, releasing } = value;
+  const { id, appliance, name, match, 'source-ip': address, accounts, ended, since, until, releasing } = value;
   return (
     [id, appliance, since, until].every((text) => typeof text === 'string' && text !== '') &&
     !Number.isNaN(Date.parse(String(until))) &&
     (typeof name === 'string') !== (typeof address === 'string') &&
+    (match === undefined || NAME_MATCHES.some((known) => known === match)) &&
     typeof ended === 'number' &&
     typeof releasing === 'boolean' &&
     Array.isArray(accounts) &&

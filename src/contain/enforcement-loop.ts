@@ -246,7 +246,7 @@ class EnforcementLoop {
 
 /** Lists the sessions that can belong to the contained people. */
 async function listSessionsOf(records: readonly ContainmentRecord[], actions: ContainmentActions): Promise<readonly JsonObject[]> {
-  const names = records.map(({ name }) => name).filter((name) => name !== undefined);
+  const names = records.map(({ name, match }) => (match === undefined ? name : undefined)).filter((name) => name !== undefined);
   const byName = names.length === records.length && names.length <= MAX_LOOKUPS_BY_NAME;
   return byName ? (await mapConcurrently(names, CONCURRENCY, (name) => actions.listSessions(name))).flat() : actions.listSessions();
 }

@@ -20,6 +20,8 @@ export const SUMMARY_TEXTS = {
   'items-part': ' (__names__)',
   /** A write whose effect was verified by a TLS handshake. */
   served: '__title__: done; the appliance serves __subject__ now.',
+  /** Behind the sentence, if nobody has the given name. */
+  similar: 'Nobody has exactly this name; similar names: __names__.',
   sentence: '__parts__.',
 } as const;
 

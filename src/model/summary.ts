@@ -68,7 +68,14 @@ export function createSummary(summaryInput: SummaryInput, translate: Translate):
     const values = readValues(text, summaryInput, ownValues, translate);
     return translate(ownText === undefined ? `summary.${key}` : `${catalogPrefix}.summary.${key}`, text, values);
   };
-  return renderSummary(summaryInput, render);
+  return renderSummary(summaryInput, render) + renderSimilarNames(summaryInput, render);
+}
+
+/** Similar names show that somebody may be known by another spelling. */
+function renderSimilarNames({ envelopeFields, mask }: SummaryInput, render: (key: SummaryKey, values: SummaryValues) => string): string {
+  const similar = envelopeFields?.['similar'];
+  const names = Array.isArray(similar) ? listNames(similar, mask) : '';
+  return names === '' ? '' : ` ${render('similar', { names })}`;
 }
 
 /** The values of the placeholders in a text. A text without placeholders reads and masks nothing. */
@@ -197,6 +204,6 @@ function readInputText({ kind, secret }: Field, value: unknown, mask: (text: str
 /** A text on one line, masked and shortened. */
 function toText(text: unknown, mask: (text: string) => string): string | undefined {
   if (typeof text !== 'string' || text === '') return undefined;
-  const maskedText = mask(text).replace(/\s+/g, ' ');
+  const maskedText = mask(text).replace(/\s+/g, ' ').trim();
   return maskedText.length > MAX_TEXT_LENGTH ? `${maskedText.slice(0, MAX_TEXT_LENGTH - 1)}…` : maskedText;
 }

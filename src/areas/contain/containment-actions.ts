@@ -4,8 +4,9 @@ import { runExclusiveInAllStores } from '../../contain/containment-store';
 import { asGatewayError } from '../../model/error';
 import { readBoolean, type JsonObject } from '../../model/json';
 import type { OperationContext } from '../../model/operation';
+import { createNameMatcher } from '../../model/user-names';
 import { normalizeAddress } from '../sessions/addresses';
-import { endSession, isOwnAccount, summarizeSession } from '../sessions/end-sessions';
+import { endSession, isOwnAccount, listSessionsOfUser, summarizeSession } from '../sessions/end-sessions';
 import { listSessions } from '../sessions/list-sessions';
 import { LocalUsers } from '../users/local-users';
 
@@ -27,9 +28,10 @@ export function containmentActionsFor(call: OperationContext): ContainmentAction
       call.reportDifference();
     },
     listSessions: (name) => listSessions(name === undefined ? {} : { name }, call),
-    isSessionOf: (session, { name, 'source-ip': address }) => {
+    listSessionsOf: ({ name, match }) => (name === undefined ? listSessions({}, call) : listSessionsOfUser(name, match ?? 'exact', call)),
+    isSessionOf: (session, { name, match, 'source-ip': address }) => {
       if (isOwnAccount(accounts, session['active-user-name'])) return false;
-      if (name !== undefined) return session['active-user-name'] === name;
+      if (name !== undefined) return createNameMatcher(name, match)(session['active-user-name']);
       const sourceIp = session['source-ip'];
       return (
         address !== undefined && typeof sourceIp === 'string' && (normalizeAddress(sourceIp.trim().toLowerCase()) ?? sourceIp) === address

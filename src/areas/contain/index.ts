@@ -5,7 +5,8 @@ import { badInput } from '../../model/error';
 import { defineArea, listField, numberField, defineOperation, subjectField, textField, type OperationContext } from '../../model/operation';
 import { safeMessage } from '../../model/safe-message';
 import { normalizeAddress } from '../sessions/addresses';
-import { isOwnAccount } from '../sessions/end-sessions';
+import type { NameMatch } from '../../model/user-names';
+import { isOwnAccount, matchField } from '../sessions/end-sessions';
 import { containmentActionsFor } from './containment-actions';
 
 const folderField = textField(
@@ -25,18 +26,20 @@ const USERS = 'GET /api/v1/system/active-users?name=j.doe&number=200&start=0';
 function parsePerson(
   name: string | undefined,
   address: string | undefined,
-  servers: readonly string[],
+  { servers, match }: { readonly servers: readonly string[]; readonly match: NameMatch },
   call: OperationContext,
-): { name: string } | { 'source-ip': string } {
+): { name: string; match?: NameMatch } | { 'source-ip': string } {
   if ((name === undefined) === (address === undefined)) throw badInput('Enter either name (User) or source-ip (Address).');
   if (name !== undefined) {
-    if (name.trim() === '') throw badInput('name is blank.');
-    if (!isOwnAccount(call.settings.accounts, name)) return { name };
+    const trimmedName = name.trim();
+    if (trimmedName === '') throw badInput('name is blank.');
+    if (!isOwnAccount(call.settings.accounts, name)) return match === 'exact' ? { name: trimmedName } : { name: trimmedName, match };
     throw badInput(
       safeMessage`${JSON.stringify(name)} is the account of this package at this appliance. It cannot be contained, because nothing could release it. Nothing was sent.`,
     );
   }
   if (servers.length > 0) throw badInput('servers (Auth servers) needs a name: an address has no account to disable.');
+  if (match !== 'exact') throw badInput('match (Match) needs a name: an address has no spelling.');
   const normalizedAddress = normalizeAddress((address ?? '').trim().toLowerCase());
   if (normalizedAddress === undefined)
     throw badInput(safeMessage`source-ip is ${JSON.stringify(address)}. It must be an IPv4 or IPv6 address.`);
@@ -96,6 +99,7 @@ export const containArea = defineArea({
           example: ['System Local'],
           names: 'local-server',
         }),
+        match: matchField,
         minutes: numberField('Minutes', 'The duration. Afterwards the disabled accounts are enabled again.', {
           default: 60,
           range: 'positive',
@@ -108,8 +112,8 @@ export const containArea = defineArea({
           range: 'count',
         }),
       },
-      run: async ({ name, 'source-ip': address, servers = [], minutes, folder: path, max }, call) => {
-        const person = parsePerson(name, address, servers, call);
+      run: async ({ name, 'source-ip': address, servers = [], match, minutes, folder: path, max }, call) => {
+        const person = parsePerson(name, address, { servers, match }, call);
         return containPerson({ ...person, servers, minutes, folder: path, max }, prepareActions(call));
       },
       example: { input: { name: 'j.doe' }, request: USERS },
@@ -140,11 +144,12 @@ export const containArea = defineArea({
           example: 'j.doe',
           names: 'contained-name',
         }),
+        match: matchField,
         folder: folderField,
       },
-      run: ({ id, name, folder: path }, call) => {
+      run: ({ id, name, match, folder: path }, call) => {
         registerFolder(path, call);
-        return releasePerson({ id, name }, prepareActions(call));
+        return releasePerson({ id, name, match }, prepareActions(call));
       },
       example: { input: { name: 'j.doe' }, request: '' },
     }),

@@ -1,11 +1,19 @@
 import type { BulkResult, WriteResult } from '../../model/envelope';
 import { badInput, GatewayError } from '../../model/error';
-import type { Amount, OperationContext } from '../../model/operation';
+import { choiceField, type Amount, type OperationContext } from '../../model/operation';
 import { encodedPath } from '../../model/path';
 import { countSessions, listSessions } from './list-sessions';
 import { isObject, type JsonObject } from '../../model/json';
 import type { SessionMatcher } from './session-filter';
 import { trusted, safeMessage, type SafeMessage } from '../../model/safe-message';
+import { createNameMatcher, findSimilarNames, NAME_MATCHES, type NameMatch } from '../../model/user-names';
+
+export const matchField = choiceField(
+  'Match',
+  'How names are compared, always without spaces around them: exactly, without case, or without case and domain. `ignore-domain` takes `CORP\\j.doe`, `J.Doe` and `j.doe@corp.example` for one person.',
+  NAME_MATCHES,
+  { guard: true, default: 'exact' },
+);
 
 /** Ends one session and returns the plain result. */
 export async function endSession(session: string | JsonObject, call: OperationContext): Promise<WriteResult> {
@@ -50,31 +58,56 @@ async function resolveMax(
  * Finds all matching sessions in a complete list, because a partial one would miss sessions. Sessions of the own account go to
  * `envelope.spared` instead, because ending them would interrupt this package.
  */
-export async function findMatchingSessions(
-  query: { name?: string },
-  matches: SessionMatcher,
-  call: OperationContext,
-): Promise<JsonObject[]> {
+export async function findMatchingSessions(matches: SessionMatcher, call: OperationContext): Promise<JsonObject[]> {
+  return spareOwnSessions((await listSessions({}, call)).filter(matches), call);
+}
+
+/** Leaves sessions of the own account out and lists them in `envelope.spared`. */
+export function spareOwnSessions(records: readonly JsonObject[], call: OperationContext): JsonObject[] {
   const { accounts } = call.settings;
   const spared: JsonObject[] = [];
-  const found = (await listSessions(query, call)).filter(
-    (record) => matches(record) && (!isOwnAccount(accounts, record['active-user-name']) || void spared.push(summarizeSession(record))),
+  const found = records.filter(
+    (record) => !isOwnAccount(accounts, record['active-user-name']) || void spared.push(summarizeSession(record)),
   );
   if (spared.length > 0) call.addToEnvelope({ spared });
   return found;
 }
 
+/**
+ * Lists the sessions of a user. If nobody has the exact name, it looks at all sessions and puts similar names into `envelope.similar`,
+ * because the appliance may know the person by another spelling.
+ */
+export async function listSessionsOfUser(name: string, match: NameMatch, call: OperationContext): Promise<JsonObject[]> {
+  const matches = createNameMatcher(name, match);
+  const isMatch = (record: JsonObject): boolean => matches(record['active-user-name']);
+  if (match === 'exact') {
+    // The appliance may compare names loosely.
+    const found = (await listSessions({ name: name.trim() }, call)).filter(isMatch);
+    if (found.length > 0) return found;
+  }
+  const all = await listSessions({}, call);
+  const found = all.filter(isMatch);
+  if (found.length > 0) return found;
+  const similar = findSimilarNames(
+    name,
+    all.map((record) => record['active-user-name']),
+  );
+  if (similar.length > 0) call.addToEnvelope({ similar });
+  return [];
+}
+
 /** Returns the name. Errors: `BAD_INPUT` for the own account. */
 export function assertNotOwnAccount(name: string, call: OperationContext): string {
+  if (name.trim() === '') throw badInput('name is blank. Nothing was ended.');
   if (!isOwnAccount(call.settings.accounts, name)) return name;
   throw badInput(
     safeMessage`${JSON.stringify(name)} is the account that this package uses here. To end its sessions, use End sessions with their ids. Nothing was ended.`,
   );
 }
 
-/** Names are compared exactly, but not this one: nobody is to lock this package out by a capital letter. */
+/** Ignores case and domain, so that another spelling of the name does not lock this package out. */
 export function isOwnAccount(accounts: readonly string[], name: unknown): boolean {
-  return typeof name === 'string' && accounts.some((account) => account.trim().toLowerCase() === name.trim().toLowerCase());
+  return accounts.some((account) => createNameMatcher(account, 'ignore-domain')(name));
 }
 
 function toRecord(item: string | JsonObject): JsonObject {

@@ -12,7 +12,16 @@ import {
   textField,
 } from '../../model/operation';
 import { encodedPath } from '../../model/path';
-import { endSessions, endSession, toUniqueRecords, findMatchingSessions, assertNotOwnAccount } from './end-sessions';
+import {
+  endSessions,
+  endSession,
+  toUniqueRecords,
+  findMatchingSessions,
+  listSessionsOfUser,
+  spareOwnSessions,
+  assertNotOwnAccount,
+  matchField,
+} from './end-sessions';
 import { parseSessionFilter } from './session-filter';
 import { listSessions } from './list-sessions';
 
@@ -99,7 +108,7 @@ export const sessionsArea = defineArea({
     'kill-user': defineOperation({
       effect: 'destroy',
       label: "End a user's sessions",
-      help: 'Finds the sessions of one user, never the account that this package itself uses, and ends them. The name is compared with every record, exactly.',
+      help: 'Finds the sessions of one user, never the account that this package itself uses, and ends them. If nobody has the name, `msg.envelope.similar` lists similar names.',
       summary: {
         many: 'Ended __ok__ of __total__ sessions of __name__',
         planned: 'Would end __n__ sessions of __name__.',
@@ -117,14 +126,13 @@ export const sessionsArea = defineArea({
             }),
           ),
         ),
+        match: matchField,
         max: maxField,
       },
-      run: async ({ name, max }, call) =>
-        endSessions(
-          await findMatchingSessions({ name: assertNotOwnAccount(name, call) }, (record) => record['active-user-name'] === name, call),
-          max,
-          call,
-        ),
+      run: async ({ name, match, max }, call) => {
+        const sessions = await listSessionsOfUser(assertNotOwnAccount(name, call), match, call);
+        return endSessions(spareOwnSessions(sessions, call), max, call);
+      },
       example: { input: { name: 'j.doe' }, request: `GET ${SESSIONS}?name=j.doe&number=200&start=0` },
     }),
     'kill-matching': defineOperation({
@@ -155,7 +163,7 @@ export const sessionsArea = defineArea({
       },
       run: async ({ filter, max }, call) => {
         const matches = parseSessionFilter(filter);
-        return endSessions(await findMatchingSessions({}, matches, call), max, call);
+        return endSessions(await findMatchingSessions(matches, call), max, call);
       },
       example: { input: { filter: { 'authentication-realm': 'Contractors' } }, request: `GET ${SESSIONS}?number=200&start=0` },
     }),

@@ -507,6 +507,7 @@ describe('complete list that another operation reads', () => {
       appliance: kept,
       isDryRun: false,
       listSessions: () => Promise.resolve([]),
+      listSessionsOf: () => Promise.resolve([]),
       isSessionOf: (session) => (served.push(session['session-id']), false),
       endSession: () => Promise.resolve(false),
       isEnabled: () => Promise.resolve(false),

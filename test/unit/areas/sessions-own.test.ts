@@ -67,7 +67,8 @@ describe('a share of all sessions', () => {
   it('a share of all sessions is not computed when no session would end', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('sessions.kill-user', { name: 'nobody', max: '1%' });
-    expect(listRequestLines(simulator)).toEqual([`GET ${ACTIVE_USERS_PATH}?name=nobody&number=200&start=0`]);
+    // The second list looks for similar names.
+    expect(listRequestLines(simulator)).toEqual(['name=nobody&', ''].map((query) => `GET ${ACTIVE_USERS_PATH}?${query}number=200&start=0`));
   });
 });
 

@@ -197,7 +197,7 @@ describe('sessions.kill-user', () => {
   it('compares names exactly although the appliance matches by prefix', async () => {
     const simulator = await startTestSimulator({ sessions: 3, variants: { nameFilter: 'prefix' } });
     const [a, b] = ['j.doe', 'j.doe'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
-    const others = ['j.doe2', 'j.doe ', 'j.doering'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
+    const others = ['j.doe2', 'J.Doe', 'j.doering'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
     const { data, envelope } = await gatewayFor(simulator).run('sessions.kill-user', { name: 'j.doe' });
     expect(asBulkResult(data)).toMatchObject({ total: 2, ok: 2 });
     expect(envelope).toMatchObject({ requests: 3, request: { method: 'DELETE' } });

@@ -505,6 +505,7 @@ function guarding() {
       done(`${enabled ? 'enable' : 'disable'} ${name} at ${server}`).then(() => void here.accounts.set(server, enabled)),
     listSessions: (name) =>
       done(`list ${name ?? 'all'}`).then(() => here.sessions.filter((one) => name === undefined || one['active-user-name'] === name)),
+    listSessionsOf: ({ name }) => hands().listSessions(name),
     isSessionOf: (session, who) =>
       session['active-user-name'] === who.name || (who['source-ip'] !== undefined && session['source-ip'] === who['source-ip']),
     endSession: (session) => done(`end ${String(session['session-id'])}`).then(() => session['gone'] !== true),
