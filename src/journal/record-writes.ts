@@ -18,6 +18,7 @@ import { readIdentity } from '../run/identity';
 import { isNoOp } from '../run/retry-policy';
 import { mayLeaveUnchanged } from '../run/writes';
 import type { WriteInterceptor, PendingWrite } from '../run/pending-write';
+import { isObject } from '../model/json';
 import { MASK } from '../model/redaction';
 import type { UndoData } from './undo-store';
 import type { JournalWriter, EntryFields } from './journal-writer';
@@ -154,6 +155,7 @@ class WriteRecording {
       flow: initiator.flow ?? null,
       actor: initiator.actor ?? null,
       operation,
+      ...this.#readPerson(),
       request: this.#mask({ method, path, ...(query && { query }), ...(displayedBody && { body: maskResourceSecrets(displayedBody) }) }),
       status: null,
       ok: null,
@@ -162,6 +164,12 @@ class WriteRecording {
       diff: null,
       undo: isUndoable,
     };
+  }
+
+  #readPerson(): { person?: string } {
+    const item = this.#write.describeItem?.();
+    const person = isObject(item) ? item['active-user-name'] : undefined;
+    return typeof person === 'string' ? { person: this.#mask(person) } : {};
   }
 
   /** Masks secrets with the mark that the journal uses. */

@@ -22,8 +22,8 @@ export async function writeEach<T>(
     items.map((item) => ({ item, request: toRequest(item) })),
     describeWrite,
   );
-  return runEach(run, writes, describeWrite, async ({ request }) => {
-    const write = { request, isApproved: true };
+  return runEach(run, writes, describeWrite, async ({ request, item }) => {
+    const write = { request, isApproved: true, describeItem: () => describeItem(item) };
     const { status, changed } = await runWrite(run, write);
     run.record.recordStatus('write', status);
     return { status, changed: changed ?? (mayLeaveUnchanged(write) ? null : true) };

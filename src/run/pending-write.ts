@@ -14,6 +14,8 @@ export interface PendingWrite {
   readonly digest?: () => Promise<string>;
   /** Reads a response that may not be a result envelope. */
   readonly parseResult?: (reply: Reply) => ResultLists;
+  /** Describes the item that is written, one of many. */
+  readonly describeItem?: () => unknown;
   /** True for one of many writes that passed the gate together. */
   readonly isApproved?: boolean;
   /** True for requests that the interface description does not explain. */

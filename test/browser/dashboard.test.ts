@@ -54,7 +54,7 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
     expect(await own.filter({ hasText: address }).count()).toBe(0);
     expect(demo.simulator.state.sessions.ids().length).toBe(before.length - 1);
     expect(theirs()).toBe(2);
-    await asked('Ended a session.').waitFor();
+    await asked(`Ended 1 of 1 sessions: ${USER}.`).waitFor();
   });
 
   it('updates the sessions automatically', async () => {
@@ -77,7 +77,7 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
   });
 
   it('shows health with its history, licenses, and the cluster', async () => {
-    await expect.poll(() => group('Health').innerText()).toMatch(/Processor[^]*7[^]*Swap[^]*Seen at \d\d:\d\d:\d\d/);
+    await expect.poll(() => group('Health').innerText()).toMatch(/Processor[^]*7[^]*Swap[^]*Seen at \d\d:\d\d:\d\d [+-]\d\d:\d\d/);
     expect(await group('Health').locator('canvas').count()).toBe(2);
     await rows('Licences', 'Concurrent Users').filter({ hasText: '300' }).waitFor();
     await rows('Cluster', 'gateway-1-b').waitFor();
@@ -104,7 +104,7 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
 
   it('shows the journal entries of all changes', async () => {
     await rows('Journal', 'backup.restore').waitFor();
-    expect(await rows('Journal', 'sessions.kill').innerText()).toMatch(/DELETE sid[^]*End the session/);
+    expect(await rows('Journal', 'sessions.kill').innerText()).toMatch(new RegExp(`DELETE ${USER}[^]*End the session`));
     expect(await rows('Journal', 'contain.keep').count()).toBe(1);
   });
 

@@ -56,6 +56,13 @@ describe('a journal', () => {
     for (const name of readdirSync(join(journal, 'undo'))) expect(statSync(join(journal, 'undo', name)).mode & 0o777).toBe(0o600);
   });
 
+  it('a journal entry has the name of the person whose session was ended, because the path has only the id', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    simulator.state.sessions.add({ 'active-user-name': 'j.doe' });
+    await gateway.run('sessions.kill-user', { name: 'j.doe' });
+    expect(await fetchJournalEntries(gateway)).toMatchObject([{ operation: 'sessions.kill-user', person: 'j.doe', ok: true }]);
+  });
+
   it('a journal is on the disk before the write is sent', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     let announced: unknown;
