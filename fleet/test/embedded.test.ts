@@ -42,7 +42,7 @@ describe('EmbeddedPostgres', () => {
 });
 
 describe('an engine without a database address', () => {
-  it('starts a PostgreSQL in the user folder and never logs its password', async () => {
+  it('an engine without a database address starts a PostgreSQL in the user folder and never logs its password', async () => {
     await red.startRun('first');
     await waitUntil(() => red.readReports('first').length > 0, red.output());
     expect(red.readReports('first')).toMatchObject([{ total: 10, ok: 10 }]);
@@ -52,7 +52,7 @@ describe('an engine without a database address', () => {
     expect(red.output()).not.toContain(password);
   });
 
-  it('restarts its PostgreSQL after a crash', async () => {
+  it('an engine without a database address restarts its PostgreSQL after a crash', async () => {
     process.kill(pid(), 'SIGKILL');
     // A run may be rejected until the database is back, so start it again.
     await waitUntil(async () => {
@@ -63,7 +63,7 @@ describe('an engine without a database address', () => {
     expect(red.readReports('second')).toMatchObject([{ total: 10, ok: 10 }]);
   });
 
-  it('stops its PostgreSQL with Node-RED and finds all runs at the next start', async () => {
+  it('an engine without a database address stops its PostgreSQL with Node-RED and finds all runs at the next start', async () => {
     const before = pid();
     await red.stop();
     await waitUntil(() => {

@@ -47,8 +47,8 @@ const failWrites = (...indices: number[]): void => {
 };
 const countWritten = (): number => [...bench.countWritesByAppliance().values()].filter((count) => count > 0).length;
 
-describe('a run of two engines', () => {
-  it('writes to each appliance once, by both processes, and reports once', async () => {
+describe('a run with two engines', () => {
+  it('a run with two engines writes to each appliance once, by both processes, and reports once', async () => {
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT);
     expect(data).toMatchObject({ total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 });
     expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
@@ -60,7 +60,7 @@ describe('a run of two engines', () => {
     expect(other.delivered).toEqual([]);
   });
 
-  it('a run of two engines is rejected if its id exists, also by the other engine, and sends nothing', async () => {
+  it('a run with two engines is rejected if its id exists, also by the other engine, and sends nothing', async () => {
     const { run: before } = await run('config.ensure', ENSURE_INPUT);
     bench.reset();
     const again = bench.createRun(before.id, { operation: 'config.ensure', input: ENSURE_INPUT });
@@ -68,7 +68,7 @@ describe('a run of two engines', () => {
     expect(countWritten()).toBe(0);
   });
 
-  it('stores data only with withData', async () => {
+  it('a run with two engines stores data only with withData', async () => {
     const without = await run('sessions.list', {}, { items: [{ appliance: 'vpn-001' }] });
     expect(without.data.results[0]).not.toHaveProperty('data');
     const items = [{ appliance: 'vpn-002', input: { name: 'nobody' } }];
@@ -76,7 +76,7 @@ describe('a run of two engines', () => {
     expect(data.results[0]).toMatchObject({ ok: true, data: [] });
   });
 
-  it('writes at most to its canary when the canary fails', async () => {
+  it('a run with two engines writes at most to its canary when the canary fails', async () => {
     failWrites(1);
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { pace: { canary: 3 } });
     expect(data).toMatchObject({ total: COUNT, failed: 1, skipped: COUNT - 3 });
@@ -95,7 +95,7 @@ describe('a run of two engines', () => {
     expect(countWritten()).toBe(data.ok + data.failed);
   });
 
-  it('finishes urgent items while another run fills the normal queue', async () => {
+  it('a run with two engines finishes urgent items while another run fills the normal queue', async () => {
     let answer = (): void => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));
     for (const appliance of bench.fleet.appliances) appliance.fault({ match: isPut, until: held, times: 1 });
@@ -110,7 +110,7 @@ describe('a run of two engines', () => {
     expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
   });
 
-  it('serializes changes of the same setting across engines', async () => {
+  it('a run with two engines serializes changes of the same setting across engines', async () => {
     // Each item sets another value, so two at the same time would end in a conflict.
     const bodies = Array.from({ length: 8 }, (_, index) => ({ path: ROLE_PATH, body: { description: `turn ${index}` } }));
     const items = bodies.map((input) => ({ appliance: 'vpn-009', input }));
@@ -119,7 +119,7 @@ describe('a run of two engines', () => {
     expect(bench.countWritesByAppliance().get('vpn-009')).toBe(8);
   });
 
-  it('plans a dry run without sending writes', async () => {
+  it('a run with two engines plans a dry run without sending writes', async () => {
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { dryRun: true });
     expect(data.ok).toBe(COUNT);
     expect(envelope).toMatchObject({ dryRun: true, changed: null });
@@ -128,7 +128,7 @@ describe('a run of two engines', () => {
     expect(countWritten()).toBe(0);
   });
 
-  it('fails an item whose appliance is not in the inventory with BAD_CONFIG', async () => {
+  it('a run with two engines fails an item whose appliance is not in the inventory with BAD_CONFIG', async () => {
     const { data } = await run('system.info', {}, { items: [{ appliance: 'nowhere' }, { appliance: 'vpn-001' }] });
     expect(data.results[0]).toMatchObject({ appliance: 'nowhere', ok: false, error: { code: 'BAD_CONFIG' } });
     expect(data.results[1]).toMatchObject({ ok: true });
@@ -218,7 +218,7 @@ describe('an approved plan', () => {
 });
 
 describe('serveTask', () => {
-  it('accepts each name once per engine until the service ends', async () => {
+  it('serveTask accepts each name once per engine until the service ends', async () => {
     const serve = (): Promise<() => Promise<void>> => one.engine.serveTask('twice', 1, () => Promise.resolve('done'));
     const end = await serve();
     expect(await expectFailure(serve())).toMatchObject({
@@ -252,7 +252,7 @@ describe('ReportDelivery', () => {
     expect(told.filter((line) => line.startsWith('first'))).toEqual([]);
   });
 
-  it('stops reading the progress of a finished run whose node is gone', async () => {
+  it('ReportDelivery stops reading the progress of a finished run whose node is gone', async () => {
     await one.engine.startRun(info('gone', { node: 'nobody' }));
     await waitUntil(async () => (await one.engine.store.findRun('gone'))?.state === 'done');
     const rejectSend = (): Promise<never> => Promise.reject(new Error('Nothing must be sent.'));
@@ -274,7 +274,7 @@ describe('ReportDelivery', () => {
     expect(told).toEqual(['gone']);
   });
 
-  it('lets an engine stop although a report cannot be loaded', async () => {
+  it('ReportDelivery lets an engine stop although a report cannot be loaded', async () => {
     await one.engine.startRun(info('unread', { node: 'reader' }));
     await waitUntil(async () => (await one.engine.store.findRun('unread'))?.state === 'done');
     const reports = new ReportDelivery({

@@ -113,14 +113,14 @@ describe('examples in a Node-RED', () => {
     inject({ nodeRed: red } as Demo, names.find((name) => name.includes(part)) ?? '', button, values);
   const failed = (): unknown[] => debug.shown.filter(({ name }) => name === 'Why it failed').map(({ msg }) => msg);
 
-  it('examples in a Node-RED start without errors', async () => {
+  it('examples start without errors', async () => {
     expect(red.output()).not.toMatch(/unknown|missing type|\[error\]/i);
     const types = (await (await fetch(`${red.url}/nodes`, { headers: { accept: 'application/json' } })).json()) as { types: string[] }[];
     const known = types.flatMap((one) => one.types);
     for (const type of propertiesOf.keys()) expect(known).toContain(type);
   });
 
-  it('examples in a Node-RED back up the other appliances and name the failed one (nightly backup)', async () => {
+  it('examples back up the other appliances and name the failed one (nightly backup)', async () => {
     const place = mkdtempSync(join(folder, 'backups-'));
     bench.fleet.appliances[0]?.fault({ match: ({ path }) => !path.startsWith(PATH), status: 404, body: '{}', times: Infinity });
     await press('Nightly', 'Every night at 2', { folder: place, run: 'one fails' });
@@ -132,7 +132,7 @@ describe('examples in a Node-RED', () => {
     bench.reset();
   });
 
-  it('examples in a Node-RED send one report and ignore a second timer (nightly backup)', async () => {
+  it('examples send one report and ignore a second timer (nightly backup)', async () => {
     const place = mkdtempSync(join(folder, 'backups-'));
     await press('Nightly', 'Every night at 2', { folder: place });
     expect(await next('Mail')).toMatchObject({ topic: 'Backup of the fleet', text: expect.stringContaining('3 of 3') as string });
@@ -148,7 +148,7 @@ describe('examples in a Node-RED', () => {
     ]).toEqual([[], [], files]);
   });
 
-  it('examples in a Node-RED end the sessions of a user on all appliances (end a user)', async () => {
+  it('examples end the sessions of a user on all appliances (end a user)', async () => {
     const all = bench.fleet.appliances.map(({ state }) => state.sessions);
     for (const sessions of all) sessions.endUsers(new Set(['j.doe']));
     const before = all.map((sessions) => sessions.ids());
@@ -158,7 +158,7 @@ describe('examples in a Node-RED', () => {
     expect(all.map((sessions) => sessions.ids())).toEqual(before);
   });
 
-  it('examples in a Node-RED write only after the approval, once, and repeat the failed item (one setting)', async () => {
+  it('examples write only after the approval, once, and repeat the failed item (one setting)', async () => {
     const part = 'One setting';
     for (const { state } of bench.fleet.appliances) state.configuration.resource('system', 'log', 'syslog').values.set('server', '');
     await press(part, '2. Click: approve it');
@@ -185,7 +185,7 @@ describe('examples in a Node-RED', () => {
     expect(failed()).toEqual([expect.stringMatching(/\w.*\.$/)]);
   });
 
-  it('examples in a Node-RED send the rows of each appliance and one report (sessions)', async () => {
+  it('examples send the rows of each appliance and one report (sessions)', async () => {
     const wanted = bench.fleet.appliances.map(({ state }) => state.sessions.ids().length);
     await press('Sessions', 'Every minute');
     const rows = [await next('Rows of one appliance'), await next('Rows of one appliance'), await next('Rows of one appliance')] as {

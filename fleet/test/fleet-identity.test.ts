@@ -69,7 +69,7 @@ describe('two fleets with the same database and the same appliance names', () =>
     expect(laboratory.fleet.appliances.flatMap(({ requests }) => requests)).toEqual([]);
   });
 
-  it('may have runs with the same name, and do not see those of the other', async () => {
+  it('two fleets may have runs with the same name, and do not see those of the other', async () => {
     await Promise.all([
       productionMember.engine.startRun(production.createRun('nightly', ensure)),
       laboratoryMember.engine.startRun(laboratory.createRun('nightly', { ...ensure, items: [{ appliance: 'vpn-001' }] })),
@@ -82,7 +82,7 @@ describe('two fleets with the same database and the same appliance names', () =>
     expect(await expectFailure(laboratoryMember.engine.repeatFailed('first', 'again'))).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('refuse a job of the other fleet', async () => {
+  it('a fleet refuses a job of another fleet', async () => {
     await productionMember.engine.startRun(production.createRun('paused', { ...ensure, canary: 1, ends: [1, COUNT] }));
     await productionMember.engine.store.controlRun('paused', 'pause');
     expect(await laboratoryMember.engine.store.claimItem('paused', 5, 'anybody', laboratoryMember.engine.fingerprint)).toEqual({

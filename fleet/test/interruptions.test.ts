@@ -108,7 +108,7 @@ describe('the start of an engine', () => {
   const withRole = (url: string, role: string, password: string): string =>
     Object.assign(new URL(url), { username: role, password }).toString();
 
-  it('retries a rejected database password until it is right', async () => {
+  it('the start of an engine retries a rejected database password until it is right', async () => {
     const url = await postgres.createDatabase();
     const role = `retry_${randomUUID().slice(0, 8)}`;
     await withClient(url, async (client) => {
@@ -128,7 +128,7 @@ describe('the start of an engine', () => {
     await other.close();
   });
 
-  it('works with a role without CREATE on the database if both schemas exist', async () => {
+  it('the start of an engine works with a role without CREATE on the database if both schemas exist', async () => {
     const url = await postgres.createDatabase();
     const role = `limited_${randomUUID().slice(0, 8)}`;
     await withClient(url, async (client) => {
@@ -152,7 +152,7 @@ describe('the start of an engine', () => {
     await other.close();
   });
 
-  it('reports tables of a newer release once, with one full stop', async () => {
+  it('the start of an engine reports tables of a newer release once, with one full stop', async () => {
     const url = await postgres.createDatabase();
     const other = await TestFleet.start(url, 1);
     await (await other.startMember()).stop();

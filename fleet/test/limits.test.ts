@@ -26,7 +26,7 @@ const report = async (id: string) => {
   return one.delivered.find(({ run }) => run.id === id)!.data;
 };
 
-describe('a run of two engines on 300 appliances with 20 faulty ones', () => {
+describe('a run with two engines on 300 appliances with 20 faulty ones', () => {
   it.each([{ ends: [COUNT] }, { ends: [100, 200, COUNT] }])(
     'stops after 10 failures plus the items in flight (batches end at $ends)',
     async ({ ends }) => {

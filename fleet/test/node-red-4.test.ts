@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 describe('the package in Node-RED 4.1', () => {
-  it('loads and runs an operation on every appliance', async () => {
+  it('the package in Node-RED 4.1 loads and runs an operation on every appliance', async () => {
     expect(red.output()).toMatch(/Node-RED version: v4\.1\./);
     await red.startRun('four');
     await waitUntil(() => red.readReports('four').length > 0, red.output());

@@ -114,12 +114,12 @@ describe('recovery of a write that may have been sent', () => {
   describe('of users.create', () => {
     const input = { server: 'System Local', username: 'contractor1', fullname: 'Carla Contractor' };
 
-    it('of users.create is unknown if the user exists and may have existed before the run', async () => {
+    it('recovery of users.create is unknown if the user exists and may have existed before the run', async () => {
       expect(await takeOver('users.create', input)).toMatchObject({ ok: false, unknown: true, error: { code: 'OUTCOME_UNKNOWN' } });
       expect(listRequests('PUT', 'POST')).toEqual([]);
     });
 
-    it('of users.create is ok if the user exists and was missing before the write', async () => {
+    it('recovery of users.create succeeds if the user exists and was missing before the write', async () => {
       expect(await takeOver('users.create', input, 1, { missing: true })).toMatchObject({ ok: true, changed: true });
       expect(listRequests('PUT', 'POST')).toEqual([]);
     });
@@ -129,7 +129,7 @@ describe('recovery of a write that may have been sent', () => {
       expect(listRequests('POST')).toHaveLength(1);
     });
 
-    it('of users.create can use what the worker read before the write', async () => {
+    it('recovery of users.create can use what the worker read before the write', async () => {
       const run = async (id: string, username: string) => {
         const items = [{ appliance: 'vpn-001' }];
         await member.engine.startRun(

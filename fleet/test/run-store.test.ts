@@ -125,12 +125,12 @@ describe('createRun', () => {
     expect(await readStates()).toEqual(['waiting', 'waiting', 'waiting', 'waiting']);
   });
 
-  it('accepts one of ten simultaneous requests with the same id', async () => {
+  it('createRun accepts one of ten simultaneous requests with the same id', async () => {
     const results = await Promise.all(Array.from({ length: 10 }, () => store.createRun(createRequest())));
     expect(results.filter(Boolean)).toHaveLength(1);
   });
 
-  it('stores nothing if the coordinator job cannot be sent', async () => {
+  it('createRun stores nothing if the coordinator job cannot be sent', async () => {
     const faulty = new RunStore(
       database,
       {
@@ -145,8 +145,8 @@ describe('createRun', () => {
   });
 });
 
-describe('an item of the run store', () => {
-  it('changes from waiting to claimed, sending and ok, and accepts one outcome', async () => {
+describe('an item', () => {
+  it('an item changes from waiting to claimed, sending and ok, and accepts one outcome', async () => {
     await store.createRun(createRequest());
     const claim = await claimItem(0);
     expect(await store.markSending(claim)).toBe(true);
@@ -172,7 +172,7 @@ describe('an item of the run store', () => {
     expect(await store.markSending(second)).toBe(true);
   });
 
-  it('an item of the run store must be checked by the next holder once its write may have been sent', async () => {
+  it('an item must be checked by the next holder once its write may have been sent', async () => {
     await store.createRun(createRequest());
     expect(await store.markSending(await claimItem(0, 'gone'))).toBe(true);
     const result = await store.claimItem(id, 0, 'two', FINGERPRINT);
@@ -182,7 +182,7 @@ describe('an item of the run store', () => {
     expect((await store.findRun(id))?.failed).toBe(1);
   });
 
-  it('an item of the run store is claimed by one of eight workers that try at the same moment', async () => {
+  it('an item is claimed by one of eight workers that try at the same moment', async () => {
     await store.createRun(createRequest());
     const names = Array.from({ length: 8 }, (_, index) => `worker-${index}`);
     await Promise.all(names.map((name) => store.recordHeartbeat(name, 60, FINGERPRINT)));
@@ -200,7 +200,7 @@ describe('an item of the run store', () => {
     expect((await store.listItems(id))[0]).toMatchObject({ code: 'A\ufffd', message: kept, data: { [kept]: [kept] } });
   });
 
-  it('an item of the run store can be released only before its write may have been sent', async () => {
+  it('an item can be released only before its write may have been sent', async () => {
     await store.createRun(createRequest());
     const claim = await claimItem(0);
     await store.releaseItem(claim);
@@ -212,14 +212,14 @@ describe('an item of the run store', () => {
   });
 });
 
-describe('a run of the run store', () => {
+describe('a run', () => {
   const end = async (index: number, state: 'ok' | 'failed' | 'unknown'): Promise<void> => {
     const claim = await claimItem(index);
     if (state === 'unknown') await store.markSending(claim);
     expect(await store.finishItem(claim, { state })).toBe(true);
   };
 
-  it('sends the jobs of each batch once, after the previous batch is over', async () => {
+  it('a run sends the jobs of each batch once, after the previous batch is over', async () => {
     await store.createRun(createRequest({ total: 6, canary: 1, ends: [1, 3, 6] }));
     expect(await store.advanceRun(id)).toBe(false);
     expect(await store.advanceRun(id)).toBe(false);
@@ -238,7 +238,7 @@ describe('a run of the run store', () => {
     expect(await store.findRun(id)).toMatchObject({ state: 'done', stopped: null, failed: 1 });
   });
 
-  it('skips all other items when its canary fails', async () => {
+  it('a run skips all other items when its canary fails', async () => {
     await store.createRun(createRequest({ total: 5, canary: 2, ends: [2, 5] }));
     await store.advanceRun(id);
     await end(0, 'failed');
@@ -265,7 +265,7 @@ describe('a run of the run store', () => {
     expect(await store.findRun(id)).toMatchObject({ stopped: 'failures' });
   });
 
-  it('a run of the run store can be paused, resumed and canceled', async () => {
+  it('a run can be paused, resumed and canceled', async () => {
     await store.createRun(createRequest());
     await store.advanceRun(id);
     expect(await store.controlRun(id, 'pause')).toBe(true);
@@ -299,7 +299,7 @@ describe('a run of the run store', () => {
       await store.advanceRun(id);
     };
 
-    it('with a report is reported once by the engine that started it, or by another one after that is gone', async () => {
+    it('a run with a report is reported once by the engine that started it, or by another one after that is gone', async () => {
       await finishRun({});
       expect(await claimReports('there', ['nightly'])).toEqual([]);
       await store.removeHeartbeat('here');
@@ -308,7 +308,7 @@ describe('a run of the run store', () => {
       expect(taken.flat()).toEqual([id]);
     });
 
-    it('with a report is reported to its node by id even after the node was renamed', async () => {
+    it('a run with a report is reported to its node by id even after the node was renamed', async () => {
       await finishRun({ nodeId: 'abc' });
       expect(await claimReports('here', ['weekly'], ['other'])).toEqual([]);
       expect(await claimReports('here', ['weekly'], ['abc'])).toEqual([id]);
@@ -330,7 +330,7 @@ describe('a run of the run store', () => {
       for (const holder of ['here', 'there']) expect(await store.claimReport(id, holder)).toBeUndefined();
     });
 
-    it('with a report is claimed as a redelivery after the first claimant died', async () => {
+    it('a report is claimed as a redelivery after the first claimant died', async () => {
       await finishRun({});
       expect(await claimReports('here', ['nightly'])).toEqual([id]);
       expect(await claimReports('there', ['nightly'])).toEqual([]);
@@ -346,7 +346,7 @@ describe('a run of the run store', () => {
     });
   });
 
-  it('a run of the run store is deleted after the given days, or after one day if its node has too many runs, but never while it is open', async () => {
+  it('a run is deleted after the given days, or after one day if its node has too many runs, but never while it is open', async () => {
     await database.query('DELETE FROM gateway_fleet.run');
     const run = async (name: string, node: string, days: number, state: string): Promise<void> => {
       await store.createRun({ ...createRequest({ total: 1, node }), id: name });

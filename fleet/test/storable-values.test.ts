@@ -21,7 +21,7 @@ describe('ElapsedTime', () => {
     ['the machine slept', 0, 5000, 5000],
     ['the clock was set back', 5000, -3_600_000, 5000],
     ['nothing happened', 5000, 5000, 5000],
-  ])('gives the longer time of both clocks when %s', (_what, steady, wall, ago) => {
+  ])('ElapsedTime gives the longer time of both clocks when %s', (_what, steady, wall, ago) => {
     const clocks = [vi.spyOn(performance, 'now').mockReturnValue(100), vi.spyOn(Date, 'now').mockReturnValue(1e12)];
     const moment = new ElapsedTime();
     clocks[0]?.mockReturnValue(100 + steady);
@@ -78,7 +78,7 @@ describe('item outcome', () => {
     expect(toSuccessOutcome({ ...outcome, many: null }, true, clean)).toEqual({ ...parts, state: 'ok', data: { a: 1 } });
   });
 
-  it('item outcome is read from the message of a flow, with any form of error', () => {
+  it('the outcome of an item is read from the message of a flow, with any form of error', () => {
     expect(toTaskOutcome({ payload: 1, error: null })).toEqual({ state: 'ok', changed: null, data: 1 });
     expect(toTaskOutcome({ payload: 1, error: 'refused' })).toEqual({
       state: 'failed',

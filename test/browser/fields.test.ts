@@ -93,7 +93,7 @@ inBothEditors('a field row', (rig) => {
       expect(await rig.editor.visible('[data-field="server"] .gateway-reset')).toBe(false);
     });
 
-    it('with the default source has a label that focuses its control, and a name for each control', async () => {
+    it('a field has a label that focuses its control, and a name for each control', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await rig.editor.setField('server', { type: 'str', value: 'x' });
       expect(await rig.editor.page.getByLabel('Server', { exact: false }).first().isVisible()).toBe(true);
@@ -349,7 +349,7 @@ inBothEditors('a field row', (rig) => {
   });
 
   describe('of a closed node', () => {
-    it('of a closed node is reported as missing until a wired node can supply it', async () => {
+    it('a missing field of a closed node is reported as missing until a wired node can supply it', async () => {
       const id = await open();
       await rig.editor.done();
       expect((await rig.editor.verdict(id)).errors.join('\n')).toMatch(/^Auth server: no node[^]*User: no node/);

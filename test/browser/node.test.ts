@@ -5,7 +5,7 @@ inBothEditors('the dialog of an action node', (rig) => {
   describe('fields', () => {
     afterEach(() => rig.editor.cancel());
 
-    it('fields show the default source of each field', async () => {
+    it('a dialog shows the default source of each field', async () => {
       await rig.editor.openNode('tr1');
       const words = async (name: string): Promise<string> => rig.editor.text(`[data-field="${name}"] .gateway-default`);
       expect(await words('server')).toBe('from msg.payload.server, or type a value');
@@ -20,13 +20,13 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await words('body')).toBe('from msg.payload.body or msg.payload, or type a value');
     });
 
-    it('fields say in words that a value is required', async () => {
+    it('a field says in words that its value is required', async () => {
       await rig.editor.openNode('tr1');
       expect(await rig.editor.text('[data-field="server"] label')).toMatch(/^Server ?required$/);
       expect(await rig.editor.text('[data-field="amount"] label')).toBe('Amount');
     });
 
-    it('fields set a boolean with a checkbox', async () => {
+    it('a boolean field has a checkbox', async () => {
       await rig.editor.openNode('tr1');
       const box = rig.editor.page.locator('[data-field="enabled"] .gateway-boolean');
       expect(await box.evaluate((element) => (element as HTMLInputElement).indeterminate)).toBe(true);
@@ -38,7 +38,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await box.evaluate((element) => (element as HTMLInputElement).indeterminate)).toBe(true);
     });
 
-    it('fields show at most five at first, and open the rest if one of them is set', async () => {
+    it('a dialog shows at most five fields at first, and opens the rest if one of them is set', async () => {
       const read = (): Promise<{ visible: number; open: boolean }> =>
         rig.editor.page.evaluate(() => ({
           visible: document.querySelectorAll('.gateway-fields > .gateway-field:not([style*="none"])').length,
@@ -53,7 +53,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await read()).toEqual({ visible: 5, open: true });
     });
 
-    it('fields show an error for a missing required guard until it has a value', async () => {
+    it('a required guard shows an error until it has a value', async () => {
       const backup = { id: 'nightly', type: 'gateway-backup', z: 'f1', x: 200, y: 320, appliance: 'ap1', operation: 'run', wires: [[]] };
       await rig.editor.import([backup]);
       await rig.editor.openNode('nightly');
@@ -70,7 +70,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect((await state())[1]).toBeGreaterThan(0);
     });
 
-    it('fields show an error for an invalid number immediately', async () => {
+    it('a field shows an error for an invalid number immediately', async () => {
       const backup = { id: 'nightly2', type: 'gateway-backup', z: 'f1', x: 200, y: 380, appliance: 'ap1', operation: 'run', wires: [[]] };
       await rig.editor.import([backup]);
       await rig.editor.openNode('nightly2');
@@ -86,7 +86,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       }
     });
 
-    it('fields keep typed values while another operation is selected', async () => {
+    it('a dialog keeps typed values while another operation is selected', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'typed' });
       await rig.editor.setField('mode', { type: 'str', value: 'slow' });
@@ -97,7 +97,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await rig.editor.field('mode')).toEqual({ type: 'str', value: 'slow' });
     });
 
-    it('fields never turn a secret into a property name', async () => {
+    it('a dialog never turns a secret into a property name', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('password', { type: 'cred', value: 'hunter2' });
       await rig.editor.set('#gateway-field-password', 'msg');
@@ -106,7 +106,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: 'hunter2' });
     });
 
-    it('fields show an error text for each invalid value', async () => {
+    it('a field shows an error text for each invalid value', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: '' });
       expect(await rig.editor.complaint('server')).toBe('The value is empty. Enter a value, or select default.');
@@ -124,7 +124,7 @@ inBothEditors('the dialog of an action node', (rig) => {
   });
 
   describe('secrets', () => {
-    it('secrets keep untouched secrets in the credentials', async () => {
+    it('unchanged secrets stay in the credentials', async () => {
       await rig.editor.openNode('tr2');
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: '__PWRD__' });
       await rig.editor.input('node-input-name', 'renamed');
@@ -137,7 +137,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(node.credentials).toBeUndefined();
     });
 
-    it('secrets store typed secrets as credentials, never in the flow', async () => {
+    it('entered secrets are stored as credentials, never in the flow', async () => {
       await rig.editor.openNode('tr2');
       await rig.editor.setField('code', { type: 'cred', value: 'planted-3' });
       await rig.editor.done();
@@ -147,7 +147,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(rest.fields).toMatchObject({ code: { type: 'cred', value: '' } });
     });
 
-    it('secrets remove a secret with its field', async () => {
+    it('a secret is removed together with its field', async () => {
       await rig.editor.openNode('tr2');
       await rig.editor.chooseOperation('wipe');
       await rig.editor.done();
@@ -160,7 +160,7 @@ inBothEditors('the dialog of an action node', (rig) => {
   });
 
   describe('the node', () => {
-    it('adds and removes the output for failures', async () => {
+    it('the node adds and removes the output for failures', async () => {
       await rig.editor.openNode('sessions-list');
       await rig.editor.input('node-input-failures', 'output');
       await rig.editor.done();
@@ -220,7 +220,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       }
     });
 
-    it('undoes and redoes a change of the dialog', async () => {
+    it('the node undoes and redoes a change of the dialog', async () => {
       const read = async (): Promise<unknown> => (await rig.editor.exported('sessions-kill-matching')).fields;
       const before = await read();
       await rig.editor.openNode('sessions-kill-matching');
@@ -235,7 +235,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect((await rig.editor.verdict('sessions-kill-matching')).ports).toBe(1);
     });
 
-    it('keeps its fields when it is copied, deleted, and restored', async () => {
+    it('the node keeps its fields when it is copied, deleted, and restored', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'Branch' });
       await rig.editor.done();
@@ -252,7 +252,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect((await rig.editor.verdict('tr1')).ports).toBe(1);
     });
 
-    it('gives a handwritten node without `fields` an empty map and one port', async () => {
+    it('the node gives a handwritten node without `fields` an empty map and one port', async () => {
       await rig.editor.import([{ ...TRIAL, fields: undefined, id: 'old1' }]);
       expect((await rig.editor.exported('old1')).fields).toEqual({});
       expect((await rig.editor.verdict('old1')).ports).toBe(1);
@@ -264,7 +264,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect((await rig.editor.exported('old1')).fields).toMatchObject({ server: { value: 'Branch' } });
     });
 
-    it('clears the appliance when each message names it', async () => {
+    it('the node clears the appliance when each message names it', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.input('gateway-by-message', true);
       expect(await rig.editor.visible('.gateway-appliance')).toBe(false);
@@ -278,7 +278,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await rig.editor.exported('tr1')).toMatchObject({ appliance: 'ap2', applianceFrom: '' });
     });
 
-    it('shows all fields of its area if a message selects the operation', async () => {
+    it('the node shows all fields of its area if a message selects the operation', async () => {
       await rig.editor.openNode('tr3');
       expect(await rig.editor.shownFields()).toEqual(expect.arrayContaining(['server', 'password', 'code', 'body']));
       expect(await rig.editor.visible('.gateway-allow-destroy')).toBe(true);
@@ -291,7 +291,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       });
     });
 
-    it('groups the operations of the configuration by what a user wants to do', async () => {
+    it('the node groups the operations of the configuration by what a user wants to do', async () => {
       await rig.editor.openNode('config-get');
       await rig.editor.page.click('#node-input-operation + .red-ui-typedInput-container .red-ui-typedInput-option-trigger');
       const labels = await rig.editor.page.$$eval('.red-ui-typedInput-options:not([style*="none"]) a', (options) =>
@@ -304,7 +304,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('keeps an unknown operation and reports it', async () => {
+    it('the node keeps an unknown operation and reports it', async () => {
       await rig.editor.import([{ ...TRIAL, id: 'tr4', operation: 'explode', wires: [[]] }]);
       expect((await rig.editor.verdict('tr4')).errors).toEqual(['Operation: this node has no operation explode. Select another one.']);
       await rig.editor.openNode('tr4');
@@ -313,7 +313,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await rig.editor.exported('tr4')).toMatchObject({ operation: 'explode', operationType: 'op' });
     });
 
-    it('deploys fields and credentials separately, and reloads them unchanged', async () => {
+    it('the node deploys fields and credentials separately, and reloads them unchanged', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'Local' });
       await rig.editor.setField('password', { type: 'cred', value: 'planted-5' });
@@ -333,7 +333,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await rig.editor.dirty()).toBe(false);
     });
 
-    it('reports missing fields while the dialog is closed', async () => {
+    it('the node reports missing fields while the dialog is closed', async () => {
       const fields = { body: { type: 'json', value: '{' }, max: { type: 'num', value: '' }, server: { type: 'str', value: '${SERVER}' } };
       await rig.editor.import([{ ...TRIAL, id: 'tr5', appliance: '', fields, output: 'req.body', wires: [[]] }]);
       const { errors } = await rig.editor.verdict('tr5');
@@ -342,7 +342,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(errors).toHaveLength(5);
     });
 
-    it('hides the dry run of a read, and marks a destructive operation', async () => {
+    it('the node hides the dry run of a read, and marks a destructive operation', async () => {
       await rig.editor.openNode('sessions-list');
       expect(await rig.editor.visible('.gateway-dry-run')).toBe(false);
       await rig.editor.chooseOperation('kill-all');

@@ -222,7 +222,7 @@ describe('in the demo with its default settings', () => {
 describe('the webhook', () => {
   const webhook = ['End sessions from a webhook.json'];
 
-  it('refuses every call when no secret is configured', async () => {
+  it('the webhook refuses every call when no secret is configured', async () => {
     const demo = await startDemo({ names: webhook, nodeRed: { env: { WEBHOOK_TOKEN: '' } } });
     try {
       for (const token of ['', 'undefined', TOKEN]) expect(await post(demo.nodeRed.url, token, USER)).toMatchObject({ status: 401 });
@@ -231,7 +231,7 @@ describe('the webhook', () => {
     }
   });
 
-  it('sends nothing to an appliance with an untrusted certificate', async () => {
+  it('the webhook sends nothing to an appliance with an untrusted certificate', async () => {
     const demo = await startDemo({ names: webhook, ca: () => selfSigned(['127.0.0.1']).cert });
     try {
       expect(await post(demo.nodeRed.url, TOKEN, USER)).toMatchObject({ status: 502, body: { code: 'TLS' } });

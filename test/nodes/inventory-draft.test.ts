@@ -74,7 +74,7 @@ describe('the test of all appliances of an inventory', () => {
     message: expect.stringMatching(words) as string,
   });
 
-  it('uses the settings of a dialog that is not deployed', async () => {
+  it('the connection test of an inventory uses the settings of a dialog that is not deployed', async () => {
     await rig.deploy({ nodes: [], credentials: { tls1: { cadata: fleet.ca } } });
     const answer = await ask(dialog({ id: 'new', list: list(2), credentials: TYPED }));
     expect(answer).toMatchObject({ ok: true, well: 2 });
@@ -95,7 +95,7 @@ describe('the test of all appliances of an inventory', () => {
       expect(await ask(dialog({ credentials }))).toMatchObject({ ok: true, well: 1 });
   });
 
-  it('sends a stored password only to the address it was deployed for', async () => {
+  it('the connection test of an inventory sends a stored password only to the address it was deployed for', async () => {
     await deploy();
     const answer = await ask(dialog({ ...untouched, list: list(2) }));
     expect(answer).toMatchObject({
@@ -131,7 +131,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(sent()).toEqual(before);
   });
 
-  it('does not send a stored password through an undeployed proxy', async () => {
+  it('the connection test of an inventory does not send a stored password through an undeployed proxy', async () => {
     await deploy();
     const proxy = { id: 'p9', type: 'http proxy', url: 'http://127.0.0.1:1', noproxy: [] };
     const answer = await ask(dialog({ ...untouched, proxy: 'p9', nodes: { proxy } }));
@@ -157,7 +157,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(typed.rows).toMatchObject([refused('BAD_CONFIG', /no usable URL/)]);
   });
 
-  it('sends no other stored secret either, and asks for a second password too', async () => {
+  it('the connection test of an inventory sends no other stored secret either, and asks for a second password too', async () => {
     const other = await startSimulatedFleet(1, { password: PASSWORD, secondFactor: { password: 'planted second' } });
     try {
       await deploy({}, { ...TYPED, secondUsername: 'stored-name', secondPassword: 'planted second' });
@@ -176,7 +176,7 @@ describe('the test of all appliances of an inventory', () => {
     }
   });
 
-  it('redacts secrets that an appliance repeats', async () => {
+  it('the connection test of an inventory redacts secrets that an appliance repeats', async () => {
     await deploy();
     const said = { 'system-information': { 'host-name': PASSWORD, 'serial-number': encodeURIComponent(PASSWORD), 'os-version': '1' } };
     const [appliance] = fleet.appliances;
@@ -232,7 +232,7 @@ describe('the test of all appliances of an inventory', () => {
     });
   });
 
-  it('reads files and folders only as they are deployed', async () => {
+  it('the connection test of an inventory reads files and folders only as they are deployed', async () => {
     const folder = createTemporaryFolder();
     const [file, other] = [join(folder, 'ours.json'), join(folder, 'other.json')];
     writeFileSync(file, list(1));
@@ -246,7 +246,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(await ask(dialog({ ...untouched, secrets: 'folder', secretsFolder: folder }))).toMatchObject(refused('BAD_CONFIG', /deploy/));
   });
 
-  it('limits guesses of passwords', async () => {
+  it('the connection test of an inventory limits guesses of passwords', async () => {
     await deploy();
     const four = {
       sets: 'a b c',
@@ -273,7 +273,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(sent()).toEqual(before);
   });
 
-  it('reports an error in the common settings', async () => {
+  it('the connection test of an inventory reports an error in the common settings', async () => {
     const proxies = ['p1', 'p2'].map((id) => ({ id, type: 'http proxy', name: 'twice', url: 'http://127.0.0.1:1', noproxy: [] }));
     // An id goes before a name.
     const named = { id: 'p0', type: 'http proxy', name: 'p1', url: 'no url', noproxy: [] };
@@ -295,7 +295,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(own).toMatchObject(refused('CONNECTION', /proxy/));
   });
 
-  it('does not pause after rejections at different addresses', async () => {
+  it('the connection test of an inventory does not pause after rejections at different addresses', async () => {
     await deploy();
     const two = JSON.stringify(
       fleet.entries.flatMap((one) => ['', 'a'].map((credentials) => ({ ...one, name: one.name + credentials, credentials }))),
@@ -306,7 +306,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(await ask(dialog(untouched))).toMatchObject({ ok: true, well: 1 });
   });
 
-  it('limits guesses also if wrong credentials are answered with 403', async () => {
+  it('the connection test of an inventory limits guesses also if wrong credentials are answered with 403', async () => {
     await deploy();
     const [appliance] = fleet.appliances;
     appliance?.fault({ match: ({ path }) => path.includes('realm_auth'), status: 403, body: '{}', times: Infinity });
@@ -318,7 +318,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(await ask(dialog({ credentials: TYPED }))).toMatchObject({ ok: false, code: 'LOGIN_PAUSED' });
   });
 
-  it('limits guesses of one password in many realms, typed or stored', async () => {
+  it('the connection test of an inventory limits guesses of one password in many realms, typed or stored', async () => {
     await deploy();
     const realms = JSON.stringify(
       ['Admin Users', 'one', 'two', 'three'].map((realm) => ({ ...fleet.entries[0], name: `of ${realm}`, realm })),

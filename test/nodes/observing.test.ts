@@ -35,14 +35,14 @@ describe('the exchange log', () => {
     expect(JSON.stringify(found)).not.toContain('planted');
   });
 
-  it('records the error code of an exchange without an answer', async () => {
+  it('the exchange log records the error code of an exchange without an answer', async () => {
     const server = await startRawServer((_asked, socket) => void socket.destroy());
     const gateway = gatewayFor(server);
     await expectFailure(gateway.run('sessions.kill', { 'session-id': 'planted' }));
     expect(shownOf(gateway.exchanges()).at(-1)).toBe('DELETE /api/v1/system/active-users/session/* CONNECTION');
   });
 
-  it('keeps the latest 200 exchanges in order', async () => {
+  it('the exchange log keeps the latest 200 exchanges in order', async () => {
     const server = await startRawServer(({ path }) => httpResponse(path.includes('status=sbr') ? 404 : 200, '{}'));
     const gateway = gatewayFor(server, { connections: 1 });
     for (let index = 0; index < MAX_LOGGED_EXCHANGES + 5; index++) {
@@ -72,7 +72,7 @@ describe('the exchange log', () => {
 describe('the history of a gateway', () => {
   const INFO_PATH = '/gw/api/v1/system/system-information';
 
-  it('returns recorded exchanges without names, the newest last', () => {
+  it('the history of a gateway returns recorded exchanges without names, the newest last', () => {
     const history = new ExchangeLog('/gw');
     expect(history.list()).toEqual([]);
     const noted = history.add('GET', INFO_PATH, 200, 1.26);
@@ -85,7 +85,7 @@ describe('the history of a gateway', () => {
     expect(history.toLogEntry(noted)).toEqual(history.list()[0]);
   });
 
-  it('keeps only the shown part of a long path, and drops the oldest entries', () => {
+  it('the history of a gateway keeps only the shown part of a long path, and drops the oldest entries', () => {
     const history = new ExchangeLog('/gw');
     const [short, long] = [1000, 1001].map((length) => history.add('GET', `${INFO_PATH}/`.padEnd(length, 'x'), 200, 1).path);
     expect([short?.length, long]).toEqual([1000, '/api/v1/system/system-information/*']);
@@ -240,14 +240,14 @@ describe('a support bundle', () => {
   it.each([
     ['{"system-information":{"os-name":"G","os-version":7}}', { 'hardware-model': null, 'os-name': 'G', 'os-version': null }],
     [`{"os-name":"${'x'.repeat(101)}"}`, { 'hardware-model': null, 'os-name': 'x'.repeat(100), 'os-version': null }],
-  ])('shortens what the appliance reports', async (body, appliance) => {
+  ])('a support bundle shortens what the appliance reports', async (body, appliance) => {
     const server = await startRawServer(({ path }) => (path === SYSTEM_INFORMATION_PATH ? httpResponse(200, body) : httpResponse(403)));
     const { data } = await bundle(gatewayFor(server));
     expect(data.appliance).toEqual(appliance);
     expect(codesOf(data)).toEqual(['no-guard-rails']);
   });
 
-  it('reads at most twenty roles', async () => {
+  it('a support bundle reads at most twenty roles', async () => {
     const roles = Array.from({ length: 25 }, (_, index) => `R${index}`);
     const server = await startRawServer(({ path }) =>
       httpResponse(200, path.endsWith('/role-mapping-rules') ? JSON.stringify({ rule: [{ roles }] }) : '{}'),
@@ -266,7 +266,7 @@ describe('a support bundle', () => {
     expect((await run).code).toBe('ABORTED');
   });
 
-  it('names the release of this package from its folder', () => {
+  it('a support bundle names the release of this package from its folder', () => {
     const root = createTemporaryFolder();
     const place = (...path: string[]): string => join(root, ...path);
     mkdirSync(place('a', 'b', 'c', 'd'), { recursive: true });
@@ -295,7 +295,7 @@ describe('a support bundle', () => {
     expect((await expectFailure(cancelled)).code).toBe('ABORTED');
   });
 
-  it('contains the facts that the host adds', async () => {
+  it('a support bundle contains the facts that the host adds', async () => {
     const hostInfo = () => ({ versions: { 'node-red': '4.1' }, findings: [{ code: 'mine', text: 'Mine.' }] });
     const { gateway } = await startSimulatorWithGateway({}, {}, { hostInfo });
     const { data } = await bundle(gateway);
@@ -308,7 +308,7 @@ describe('a support bundle', () => {
     ['10', false],
     ['9', true],
     ['0', false],
-  ])('reports a role with an idle timeout of %s: %s', async (idle, told) => {
+  ])('a support bundle reports a role with an idle timeout of %s: %s', async (idle, told) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { items } = simulator.state.configuration.collection('administrators', 'admin-roles', 'admin-role');
     for (const role of items.values()) role.resource('general', 'session-options').values.set('idle-timeout', idle);
@@ -326,7 +326,7 @@ describe('a support bundle', () => {
     ['plain-http', { url: 'http://127.0.0.1:8080' }],
     ['proxy-password-in-clear', { proxy: { url: 'http://proxy:1', username: 'a' } }],
     ['no-guard-rails', { pin: undefined as never }],
-  ])('reports the finding %s and no other', (code, more) => {
+  ])('a support bundle reports the finding %s and no other', (code, more) => {
     const of = (settings: Partial<Settings>): string[] => {
       const settled = checkSettings({ ...base, ...quiet, ...settings });
       const counters = new Gateway(settled).counters();
@@ -339,7 +339,7 @@ describe('a support bundle', () => {
     expect(of({})).toEqual([]);
   });
 
-  it('reports a finding after many logins', () => {
+  it('a support bundle reports a finding after many logins', () => {
     const settled = checkSettings({ ...base, ...quiet });
     const gateway = new Gateway(settled);
     const codes = (logins: number, hours: number): string[] => {
@@ -350,7 +350,7 @@ describe('a support bundle', () => {
     expect([codes(5, 0.1), codes(7, 1), codes(14, 2.5), codes(7, 2)]).toEqual([[], ['many-logins'], [], []]);
   });
 
-  it('contains only settings that are known to be safe to show', () => {
+  it('a support bundle contains only settings that are known to be safe to show', () => {
     const everything: Required<Settings> = {
       ...PLANTED,
       url: 'https://vpn.example.com/planted',

@@ -149,7 +149,7 @@ describe('the lookup routes', () => {
       expect(writes()).toEqual([]);
     });
 
-    it('lists the sessions that would end', async () => {
+    it('the preview lists the sessions that would end', async () => {
       const [one] = (await rig.deploy(deployed), await list({ kind: 'session-user', appliance: { id: 'a1' } })).entries ?? [];
       await rig.reset();
       const answer = await preview('gateway-sessions', 'kill-user', { name: str(one?.value ?? ''), max: { type: 'num', value: '400' } });

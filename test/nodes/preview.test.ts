@@ -40,7 +40,7 @@ describe('the preview of a deployed node', () => {
       .filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth'))
       .map(({ path }) => path);
 
-  it('contains the last message, shortened and without secrets', async () => {
+  it('the preview of a deployed node contains the last message, shortened and without secrets', async () => {
     await rig.deploy({ nodes: [{ ...users, operation: 'create' }] });
     expect(await ask('last', { id: 'n1' })).toEqual({ ok: true });
     const payload = { server: 'System Local', username: 'new.one', 'password-cleartext': 'planted', more: { deep: [1, { x: true }] } };
@@ -52,7 +52,7 @@ describe('the preview of a deployed node', () => {
     expect(await ask('last', { id: 'a1' })).toEqual({ ok: true });
   });
 
-  it('ignores a message that cannot be read, which runs nevertheless', async () => {
+  it('the preview of a deployed node ignores a message that cannot be read, which runs nevertheless', async () => {
     await rig.deploy({ nodes: [{ ...users, fields: { server: str('System Local'), username: str('contractor1') } }] });
     const message = Object.defineProperty({ topic: 't' }, 'odd', {
       enumerable: true,
@@ -75,7 +75,7 @@ describe('the preview of a deployed node', () => {
     ['global', 'person', 'contractor1'],
     ['flow', 'person', 'contractor1'],
     ['str', '${GATEWAY_PREVIEW}', 'contractor1'],
-  ])('reads %s %s only as it is deployed', async (type, value, wanted) => {
+  ])('the preview reads %s %s only as it is deployed', async (type, value, wanted) => {
     process.env.GATEWAY_PREVIEW = 'contractor1';
     const fields = { server: str('System Local'), username: { type, value } };
     await rig.deploy({ nodes: [{ ...users, fields }] });
@@ -94,7 +94,7 @@ describe('the preview of a deployed node', () => {
     expect(writes()).toEqual([]);
   });
 
-  it('shows which operation the message selects', async () => {
+  it('the preview of a deployed node shows which operation the message selects', async () => {
     const dynamic = {
       type: 'gateway-users',
       operation: 'payload.operation',
@@ -111,7 +111,7 @@ describe('the preview of a deployed node', () => {
     expect(writes()).toEqual([]);
   });
 
-  it('the preview of a deployed node of a read shows its request and sends nothing', async () => {
+  it('the preview of a read shows its request and sends nothing', async () => {
     await rig.deploy({ nodes: [] });
     const before = rig.sim.requests.length;
     const get = { type: 'gateway-config', operation: 'get', operationType: 'op', fields: { path: str('users/{{payload.kind}}') } };

@@ -73,7 +73,7 @@ describe('the status below the nodes', () => {
     expect(rig.statuses('n2')).toEqual([]);
   });
 
-  it('names the missing field by its label in the dialog', async () => {
+  it('the status below the nodes names the missing field by its label in the dialog', async () => {
     await rig.deploy({ nodes: [{ type: 'gateway-users', operation: 'list' }] });
     const { caught } = await rig.run({ payload: 42 });
     expect(caught[0]?.error).toMatchObject({ code: 'BAD_INPUT' });
@@ -81,7 +81,7 @@ describe('the status below the nodes', () => {
     await until('n1', 'needs Auth server', 'red');
   });
 
-  it('counts down the seconds of a pause', async () => {
+  it('the status below the nodes counts down the seconds of a pause', async () => {
     await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials: { a1: { username: 'api-admin', password: 'wrong' } } });
     await rig.run({ payload: '' }, 'n2');
     await until('n1', 'login failed', 'yellow');
@@ -92,7 +92,7 @@ describe('the status below the nodes', () => {
     expect(rig.statuses().at(-1)?.text).toMatch(/^paused \d+ s$/);
   });
 
-  it('counts the finished items of a message', async () => {
+  it('the status below the nodes counts the finished items of a message', async () => {
     await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'kill', fields: { max: { type: 'num', value: '25' } } }] });
     const sessions = Array.from({ length: 25 }, (_, index) => `sid-gone-${index}`);
     // One is answered when its turn comes; the others are.

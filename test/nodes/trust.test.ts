@@ -122,7 +122,7 @@ describe('an untrusted appliance', () => {
       ['a variable', { certType: 'env', caEnv: 'HOME' }],
       ['a variable in its credentials', { credentials: { cadata: '${HOME}' } }],
       ['a variable as its name', { servername: '${HOME}' }],
-    ])('does not read %s', async (_what, tls) => {
+    ])('an undeployed TLS configuration or proxy does not read %s', async (_what, tls) => {
       await rig.deploy(deployed);
       const before = rig.sim.totalConnections;
       const answer = await ask(draft(rig.sim.url, made(tls)));
@@ -153,7 +153,7 @@ describe('an untrusted appliance', () => {
       expect(await through({ credentials: stored, nodes: same })).toMatchObject({ code: 'CONNECTION' });
     });
 
-    it('gets no stored proxy password sent to another proxy', async () => {
+    it('an undeployed TLS configuration or proxy gets no stored proxy password sent to another proxy', async () => {
       const proxy = { id: 'p1', type: 'http proxy', name: '', url: 'http://127.0.0.1:9', noproxy: [] };
       const credentials = { ...deployed.credentials, p1: { username: 'u', password: PASSWORD } };
       await rig.deploy({ ...deployed, credentials, more: [proxy] });

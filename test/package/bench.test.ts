@@ -27,7 +27,7 @@ afterAll(() => rmSync(out, { recursive: true, force: true }));
 
 // The figures of so short a run say nothing: what is tested is that every contender of every row does its work and is counted.
 describe('the benchmark', () => {
-  it('runs every row on Node-RED 4.1 and 5.0', async () => {
+  it('the benchmark runs every row on Node-RED 4.1 and 5.0', async () => {
     await promisify(execFile)(process.execPath, [join(root, 'bench', 'run.mjs'), '--quick', '--out', out], { maxBuffer: 1 << 24 });
     const { lines, megabytes } = JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')) as Results;
     const rows = [...rowsFor(QUICK), ...serverRows(QUICK), ...transferRows(QUICK), ...changeRows(QUICK), ...watchRows(QUICK)];

@@ -179,18 +179,18 @@ describe('the login node', () => {
     return appliance.seen.map(({ request, body }) => `${request} ${body}`);
   };
 
-  it('sends both steps of the realm login', async () => {
+  it('the login node sends both steps of the realm login', async () => {
     expect(await loggedIn({}, 'login.login', 'login.resume')).toEqual([
       'POST /api/v1/realm_auth {"realm":"Second Factor"}',
       'POST /api/v1/realm_auth {"resume_id":"r1"}',
     ]);
   });
 
-  it('sends the legacy login', async () => {
+  it('the login node sends the legacy login', async () => {
     expect(await loggedIn({ login: 'legacy' }, 'login.login')).toEqual(['POST /api/v1/auth ']);
   });
 
-  it('sends no request to forget the key', async () => {
+  it('the login node sends no request to forget the key', async () => {
     expect(await loggedIn({}, 'login.forget')).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ const rows = (text: string): string[][] =>
 const codes = (text = ''): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
 describe('the page of errors', () => {
-  it('lists every error code once, with its meaning and what to do', () => {
+  it('the page of errors lists every error code once, with its meaning and what to do', () => {
     const told = rows(document('reference/errors.md')).filter(([first = '']) => first.startsWith('`'));
     expect(told.flatMap(([first]) => codes(first)).sort()).toEqual([...ERROR_CODES].sort());
     for (const row of told)

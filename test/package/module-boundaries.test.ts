@@ -68,7 +68,7 @@ describe('the library', () => {
     },
   );
 
-  it('shares no code with the simulator', () => {
+  it('the library shares no code with the simulator', () => {
     const simulator = join(SRC, 'simulator');
     for (const file of files) {
       for (const name of listImports(file).filter((from) => from.startsWith('.'))) {
@@ -86,11 +86,11 @@ describe('the library', () => {
     }
   });
 
-  it('loads the HTTP client on first use only', () => {
+  it('the library loads the HTTP client on first use only', () => {
     for (const file of files) expect(readFileSync(file, 'utf8'), file).not.toMatch(/^import (?!type)[^;]*from 'undici'/m);
   });
 
-  it('runs in a script without Node-RED', () => {
+  it('the library runs in a script without Node-RED', () => {
     expect(typeof Gateway).toBe('function');
     expect(new GatewayError('LIMIT', 'Too many.')).toMatchObject({ code: 'LIMIT', message: 'Too many.' });
     expect(operations.has('sessions.list')).toBe(true);

@@ -71,17 +71,17 @@ async function complaints(programs: Record<string, string>): Promise<string> {
 }
 
 describe('the first script of docs/guide/library.md', () => {
-  it('exists for ES modules and CommonJS', () => {
+  it('the first script of docs/guide/library.md exists for ES modules and CommonJS', () => {
     expect(Object.keys(snippets)).toEqual(['ts', 'js']);
     // The README shows the first of them.
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`\`\`\`ts\n${snippets.ts}\`\`\``);
   });
 
-  it('runs as an ES module', async () => {
+  it('the first script of docs/guide/library.md runs as an ES module', async () => {
     expect(await output('sessions.mjs', snippets.ts ?? '')).toMatch(/^3 sessions in [\d.]+ ms\n$/);
   });
 
-  it('runs as CommonJS and prints the code and message of an error', async () => {
+  it('the first script of docs/guide/library.md runs as CommonJS and prints the code and message of an error', async () => {
     expect(await output('sessions.cjs', snippets.js ?? '')).toMatch(/^3 sessions in [\d.]+ ms\n$/);
     const refused = await output('sessions.cjs', snippets.js ?? '', 'wrong');
     expect(refused).toMatch(/^LOGIN_REJECTED: \S/);

@@ -53,7 +53,7 @@ describe('a release', () => {
     expect(Object.values(jobs).map(({ permissions }) => permissions)).toEqual([{ contents: 'write', 'id-token': 'write' }]);
   });
 
-  it('runs its checks before it is published', () => {
+  it('a release runs its checks before it is published', () => {
     const order = ['scripts/release-notes.mjs', '.ci/run', 'npm run --silent sbom', 'npm pack', 'npm publish', 'gh release create'];
     const places = order.map((command) => steps.findIndex(({ run }) => run?.includes(command)));
     expect(places.every((place) => place > 0)).toBe(true);
@@ -81,7 +81,7 @@ describe('a release', () => {
   const changelog =
     '# Changelog\n\n## [0.3.0] - unreleased\n\n- new\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n- this\n\n## [0.1.0] - 2026-11-20\n';
 
-  it('takes its notes from the changelog', () => {
+  it('a release takes its notes from the changelog', () => {
     expect(releaseNotes({ tag: 'v0.2.0', version: '0.2.0', changelog })).toBe('### Added\n\n- this');
   });
 
@@ -108,7 +108,7 @@ describe('a release', () => {
 describe('the repository for newcomers', () => {
   const address = manifest.repository.url.replace(/^git\+/, '');
 
-  it('shows the clone command before the install command', () => {
+  it('the repository for newcomers shows the clone command before the install command', () => {
     const readme = read('README.md');
     expect(readme.indexOf(`git clone ${address}`)).toBeGreaterThan(0);
     expect(readme.indexOf(`git clone ${address}`)).toBeLessThan(readme.indexOf('npm ci'));
@@ -132,7 +132,7 @@ describe('the repository for newcomers', () => {
     },
   );
 
-  it('lists every folder with a lock file for Dependabot', () => {
+  it('the repository for newcomers lists every folder with a lock file for Dependabot', () => {
     const { updates } = yaml<{ updates: { 'package-ecosystem': string; directories?: string[] }[] }>('.github/dependabot.yml');
     const folders = ['/', ...readdirSync(join(root, 'tools')).map((tool) => `/tools/${tool}`)].filter((folder) =>
       existsSync(join(root, folder, 'package-lock.json')),
@@ -155,7 +155,7 @@ describe('the repository for newcomers', () => {
     expect(linksOf(file).filter((link) => !existsSync(join(root, link)))).toEqual([]);
   });
 
-  it('links from packed pages only to packed files', () => {
+  it('the repository for newcomers links from packed pages only to packed files', () => {
     const folders = manifest.files.map((entry) => entry.replace(/\*.*$/, ''));
     const isPacked = (file: string): boolean =>
       /^(README|CHANGELOG|SECURITY)\.md$|^(LICENSE|package\.json)$/.test(file) ||

@@ -38,7 +38,7 @@ beforeAll(() => {
 afterAll(() => own.remove());
 
 describe('the tarball', () => {
-  it('holds what a user needs', () => {
+  it('the tarball holds what a user needs', () => {
     expect(own.packed).toEqual(
       expect.arrayContaining([
         ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md'],
@@ -50,13 +50,13 @@ describe('the tarball', () => {
     );
   });
 
-  it('holds nothing else', () => {
+  it('the tarball holds nothing else', () => {
     const allowed =
       /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/((guide|nodes|reference)\/)?[^/]+\.(md|png)|[^/]+\.md|LICENSE|package\.json)$/;
     expect(own.packed.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
-  it('contains no path of the machine that built it', () => {
+  it('the tarball contains no path of the machine that built it', () => {
     const texts = own.packed.filter((file) => !file.endsWith('.png'));
     const places = [root.replace(/[\\/]$/, ''), homedir(), tmpdir()].filter((place) => place.length > 1);
     const found = texts.filter((file) => {
@@ -66,7 +66,7 @@ describe('the tarball', () => {
     expect(found).toEqual([]);
   });
 
-  it('installs its dependencies and no test dependency', () => {
+  it('the tarball installs its dependencies and no test dependency', () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string> };
     for (const dependency of Object.keys(dependencies))
       expect(existsSync(join(userDir, 'node_modules', dependency)), dependency).toBe(true);
@@ -74,13 +74,13 @@ describe('the tarball', () => {
   });
 
   // YAML takes 1.2 of them, undici 2, four languages half of one.
-  it('takes no more than 7.5 MB with its dependencies', () => {
+  it('the tarball takes no more than 7.5 MB with its dependencies', () => {
     const files = readdirSync(join(userDir, 'node_modules'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const bytes = files.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
     expect(bytes).toBeLessThan(7.5e6);
   });
 
-  it('works from a script and contains the simulator', () => {
+  it('the tarball works from a script and contains the simulator', () => {
     const script = `
       const { Gateway, GatewayError, operations } = require('${name}');
       const { startSimulator } = require('${name}/simulator');
@@ -101,7 +101,7 @@ describe('the tarball', () => {
   });
 
   // Libraries that are loaded at first use are something else once all is built than while it is tested.
-  it('reads an inventory in each format', () => {
+  it('the tarball reads an inventory in each format', () => {
     const texts = { json: '[{"name":"a"}]', yaml: '- name: a', csv: 'name\na\n' };
     const script = `
       const { parseInventory } = require(${JSON.stringify(join(installed, 'dist', 'src', 'inventory', 'parse-inventory.js'))});

@@ -48,22 +48,22 @@ beforeAll(() => {
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 describe('the scorecard', () => {
-  it('passes every check', () => {
+  it('the scorecard passes every check', () => {
     const failed = Object.entries(card).filter(([name, check]) => check.test === false && name !== 'D03');
     expect(failed, output).toEqual([]);
     expect(Object.keys(card)).toEqual(expect.arrayContaining(['P01', 'P03', 'P04', 'P05', 'P06', 'P07', 'N02', 'D01', 'D02', 'D03']));
   });
 
-  it('finds only undici outdated, whose next major does not run on Node.js 20', () => {
+  it('the scorecard finds only undici outdated, whose next major does not run on Node.js 20', () => {
     expect(card.D03?.packages ?? [], output).toEqual(card.D03?.test ? [] : ['undici']);
   });
 
-  it('sees every node and finds each in an example', () => {
+  it('the scorecard sees every node and finds each in an example', () => {
     expect(card.N02?.nodes?.slice().sort(), output).toEqual([...areas.map((area) => `gateway-${area.name}`), 'gateway-watch'].sort());
     expect(output).not.toContain('Unable to parse');
   });
 
-  it('reports the keyword as a warning only', () => {
+  it('the scorecard reports the keyword as a warning only', () => {
     expect(output).toContain('Node-RED Keyword Found');
     expect(output).not.toMatch(/\bP05\b/);
   });

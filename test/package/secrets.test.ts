@@ -136,7 +136,7 @@ describe.each(Object.keys(LEAKY_ANSWERS))('an appliance that repeats every secre
 });
 
 describe('an appliance without faults', () => {
-  it('reveals no secret through any operation', { timeout: 300_000 }, async () => {
+  it('an appliance without faults reveals no secret through any operation', { timeout: 300_000 }, async () => {
     const text = generateSecret(24, 8);
     const { gateway } = await startSimulatorWithGateway({ cluster: 'active-passive', password: OF_SETTINGS.password }, settings());
     const leaks: string[] = [];
@@ -180,7 +180,7 @@ describe('a secret of %i characters', () => {
 });
 
 describe('the search for secrets in the output', () => {
-  it.each([1, 5, 24, 513, 100_000])('finds a secret of %i characters in every form', (length) => {
+  it.each([1, 5, 24, 513, 100_000])('the search for secrets in the output finds a secret of %i characters in every form', (length) => {
     const secret = generateSecret(length, 9);
     expect(secret).toHaveLength(length);
     for (const text of [

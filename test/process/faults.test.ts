@@ -43,7 +43,7 @@ const broken: [string, RawAnswer, string][] = [
 ];
 
 describe('an incomplete answer', () => {
-  it('fails a read after at most two retries', async () => {
+  it('an incomplete answer fails a read after at most two retries', async () => {
     // All at once, since each waits for its repeats.
     const ends = await Promise.all(
       broken.map(async ([name, answer]) => {
@@ -165,7 +165,7 @@ describe('a failed connection', () => {
     expect(many.cause).not.toHaveProperty('reason');
   });
 
-  it('reports an unknown host name', async () => {
+  it('a failed connection reports an unknown host name', async () => {
     const error = await expectFailure(gatewayFor({ url: 'https://no-such-appliance.invalid' }).run('sessions.kill-all'));
     expect(error.code).toBe('CONNECTION');
     expect(error.message).toMatch(/no-such-appliance\.invalid.*(not known to DNS|could not be looked up)/);

@@ -150,7 +150,7 @@ describe('certificates', () => {
 describe('cluster', () => {
   const MEMBER = createClusterMember('node-c');
 
-  it('cluster can be created or joined once', async () => {
+  it('a cluster can be created or joined once', async () => {
     const client = await start();
     expect((await client.get(CLUSTER)).status).toBe(404);
     const create = { 'cluster-name': 'c', 'cluster-password': 'p', 'member-name': 'node-a', action: 'create' };

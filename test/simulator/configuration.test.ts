@@ -176,7 +176,7 @@ describe('local users', () => {
     ['another word', { ...ADA, enabled: 'yes' }, /enabled must be/],
     ['an unknown field', { ...ADA, age: '3' }, /age is not a field/],
     ['an existing name', { ...ADA, username: 'contractor1' }, /already exists/],
-  ])('local users refuse %s with 422', async (_, body, reason) => {
+  ])('users of the simulator refuse %s with 422', async (_, body, reason) => {
     const client = await start();
     const answer = await client.post(USERS, body);
     expect(answer.status).toBe(422);
@@ -184,7 +184,7 @@ describe('local users', () => {
     expect((await client.get(`${USERS}/ada`)).status).toBe(404);
   });
 
-  it('local users refuse a new name and reject a partly invalid change as a whole', async () => {
+  it('users of the simulator refuse a new name and reject a partly invalid change as a whole', async () => {
     const client = await start();
     expect((await client.put(`${USERS}/contractor1`, { username: 'other' })).status).toBe(422);
     expect((await client.put(`${USERS}/contractor1`, { fullname: 'New', enabled: 'maybe' })).status).toBe(422);
@@ -194,7 +194,7 @@ describe('local users', () => {
 });
 
 describe('statuses and envelopes', () => {
-  it('statuses and envelopes follow the variants', async () => {
+  it('status codes and envelopes follow the variants', async () => {
     const client = await start({ variants: { createStatus: 200, updateStatus: 204, deleteStatus: 200, allLists: true } });
     const created = await client.post(USERS, ADA);
     expect(created.status).toBe(200);
@@ -210,7 +210,7 @@ describe('statuses and envelopes', () => {
     expect((await client.get(`${USERS}/ada`)).status).toBe(404);
   });
 
-  it('statuses and envelopes can be empty or HTML, also while the server restarts', async () => {
+  it('responses can be empty or HTML, also while the server restarts', async () => {
     const client = await start({ variants: { errorBody: 'empty' } });
     expect(await client.get(`${C}/x`)).toMatchObject({ status: 404, text: '' });
     client.simulator.state.variants.errorBody = 'html';
@@ -221,7 +221,7 @@ describe('statuses and envelopes', () => {
 });
 
 describe('references', () => {
-  it('references protect roles and auth servers in use', async () => {
+  it('roles and auth servers in use are protected', async () => {
     const client = await start();
     const used = await client.delete(`${ROLES}/${BURO}`);
     expect(used.status).toBe(422);
@@ -231,14 +231,14 @@ describe('references', () => {
     expect((await client.put(`${C}/users/user-realms/realm/Employees`, { 'authentication-server': 'Nowhere' })).status).toBe(422);
   });
 
-  it('references allow DELETE only for items and POST only for collections', async () => {
+  it('the tree allows DELETE only for items and POST only for collections', async () => {
     const client = await start();
     for (const path of [C, `${C}/users`, ROLES, `${USERS}/contractor1/fullname`]) expect((await client.delete(path)).status).toBe(400);
     for (const path of [C, `${C}/users/user-roles`, `${USERS}/contractor1`])
       expect((await client.post(path, { name: 'x' })).status).toBe(400);
   });
 
-  it('references accept a resource with its links, and a new role with its parts', async () => {
+  it('the tree accepts a resource with its links, and a new role with its parts', async () => {
     const client = await start();
     const role = (await client.get(`${ROLES}/Users`)).json as object;
     expect((await client.put(`${ROLES}/Users`, { ...role, description: 'changed' })).status).toBe(200);

@@ -145,7 +145,7 @@ describe('faults', () => {
 });
 
 describe('the server', () => {
-  it('listens on loopback only and says so', async () => {
+  it('the server listens on loopback only and says so', async () => {
     for (const host of ['0.0.0.0', '192.168.1.1', 'example.com', '::']) await expect(startSimulator({ host })).rejects.toThrow(/loopback/);
     await expect(startSimulator({ sessions: -1 })).rejects.toThrow(/sessions/);
     await expect(startSimulator({ secondFactor: {} })).rejects.toThrow(/second factor/);
@@ -171,7 +171,7 @@ describe('the server', () => {
     expect(await name).toHaveProperty('code', 'ERR_TLS_CERT_ALTNAME_INVALID');
   });
 
-  it('counts connections, keeps them open, and limits its request log', async () => {
+  it('the server counts connections, keeps them open, and limits its request log', async () => {
     const client = await start({ journalLimit: 10 });
     for (let n = 0; n < 1100; n++) await client.get(INFO);
     expect(client.simulator.totalConnections).toBe(1);
@@ -180,7 +180,7 @@ describe('the server', () => {
     expect(client.simulator.requests.every(({ connection }) => connection === 1)).toBe(true);
   });
 
-  it('serves below a path prefix', async () => {
+  it('the server serves below a path prefix', async () => {
     const simulator = await startSimulator({ pathPrefix: '/vpn1', variants: { healthNeedsKey: false } });
     const get = (path: string) =>
       new Promise<number>((resolve, reject) => {
@@ -194,7 +194,7 @@ describe('the server', () => {
     await simulator.close();
   });
 
-  it('waits before each answer', async () => {
+  it('the server waits before each answer', async () => {
     const client = await start({ delayMs: 40 });
     const from = performance.now();
     await client.get(INFO);

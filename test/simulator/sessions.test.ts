@@ -63,7 +63,7 @@ describe('list', () => {
     expect((await client.get(USERS + query)).status).toBe(400);
   });
 
-  it('list has every field of a record, with null for no value', async () => {
+  it('the session list has every field of a record, with null for no value', async () => {
     const client = await start({ brand: 'Nova' });
     const [record] = recordsOf(await pageOf(client));
     expect(Object.keys(record ?? {})).toHaveLength(25);

@@ -58,7 +58,7 @@ describe('A gateway', () => {
     await expect.poll(() => simulator.openConnections).toBe(0);
   });
 
-  it('logs in separately with the option isolatedLogin', async () => {
+  it('A gateway logs in separately with the option isolatedLogin', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     await gatewayFor(simulator).run('system.info');
@@ -67,7 +67,7 @@ describe('A gateway', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('calls onExchange for each exchange only if its log is enabled', async () => {
+  it('A gateway calls onExchange for each exchange only if its log is enabled', async () => {
     const simulator = await startTestSimulator();
     const told: string[] = [];
     const onExchange = ({ path }: ExchangeLogEntry, name: string): void => void told.push(`${name} ${path}`);
@@ -80,7 +80,7 @@ describe('A gateway', () => {
     expect(told).toEqual([`b ${SYSTEM_INFORMATION_PATH}`]);
   });
 
-  it('refuses more runs than its limit, and counts those that are running', async () => {
+  it('A gateway refuses more runs than its limit, and counts those that are running', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 1, waiting: 0 });
     await gateway.run('system.info');
     const held = gate();
@@ -105,7 +105,7 @@ describe('A gateway', () => {
     expect((await kill).envelope).toMatchObject({ ok: true, approved: APPROVED });
   });
 
-  it('throws BAD_CONFIG for invalid settings', () => {
+  it('A gateway throws BAD_CONFIG for invalid settings', () => {
     const unread = 'The settings cannot be read: they are not an object, or a setting has the wrong type.';
     expect(getThrownError(() => Reflect.construct(Gateway, [null]) as unknown)).toMatchObject({ code: 'BAD_CONFIG', message: unread });
     expect(getThrownError(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), timeout: -1 }))).toMatchObject({
@@ -116,7 +116,7 @@ describe('A gateway', () => {
 });
 
 describe('Gateway.run', () => {
-  it('rejects every name that is not a known operation with BAD_INPUT', async () => {
+  it('Gateway.run rejects every name that is not a known operation with BAD_INPUT', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const run = (...given: unknown[]): Promise<unknown> => Reflect.apply(gateway.run.bind(gateway), undefined, given) as Promise<unknown>;
     for (const given of [7, undefined, ['system.info'], 'no.such', 'toString']) {
@@ -128,7 +128,7 @@ describe('Gateway.run', () => {
     expect(((await run('system.info', {}, null)) as { envelope: Envelope }).envelope.ok).toBe(true);
   });
 
-  it('accepts any kind of abort signal, and keeps its other options', async () => {
+  it('Gateway.run accepts any kind of abort signal, and keeps its other options', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const stopped = new LightAbortController();
@@ -150,7 +150,7 @@ describe('Gateway.run', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('reports whether a write changed something, and null for a read', async () => {
+  it('Gateway.run reports whether a write changed something, and null for a read', async () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('system.info')).envelope).toMatchObject({
       changed: null,
@@ -166,14 +166,14 @@ describe('Gateway.run', () => {
     expect(error.cause?.summary).toContain('NOT_FOUND');
   });
 
-  it('returns the data of a read, and adds the raw values to the envelope', async () => {
+  it('Gateway.run returns the data of a read, and adds the raw values to the envelope', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data, many, envelope, streamed } = await gateway.run('system.health', { status: 'all' });
     expect([typeof data, many, streamed]).toEqual(['object', null, false]);
     expect(Object.keys(envelope.raw as object).length).toBeGreaterThan(3);
   });
 
-  it('returns one result per item of an array, and no data for a stream', async () => {
+  it('Gateway.run returns one result per item of an array, and no data for a stream', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const parts: [{ 'session-id': string }, Envelope][] = [];
     const onPart = (data: unknown, _part: unknown, envelope: Envelope): void =>
@@ -202,7 +202,7 @@ describe('Gateway.run', () => {
     expect(JSON.stringify([sent, planned])).not.toContain(secret);
   });
 
-  it('calls approve with the plan, and writes only after the approval', async () => {
+  it('Gateway.run calls approve with the plan, and writes only after the approval', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const proposals: Proposal[] = [];
     const approve: RequestApproval = (proposal) => {
@@ -261,7 +261,7 @@ describe('A run at another appliance', () => {
     return { one, two };
   }
 
-  it('sends reads and no writes to the other appliance', async () => {
+  it('A run at another appliance sends reads and no writes to the other appliance', async () => {
     const { one, two } = await both();
     const { data } = await one.gateway.run('snapshot.compare', { other: 'vpn-2', path: 'users/user-roles' });
     expect(data).toMatchObject({ equal: true });
@@ -269,7 +269,7 @@ describe('A run at another appliance', () => {
     expect(listWriteLines(two.simulator)).toEqual([]);
   });
 
-  it('names the other appliance in its errors, and quotes no secret of it', async () => {
+  it('A run at another appliance names the other appliance in its errors, and quotes no secret of it', async () => {
     const { one, two } = await both();
     const compare = (other: string, signal?: AbortSignal) =>
       expectFailure(one.gateway.run('snapshot.compare', { other, path: 'users/user-roles' }, { signal }));

@@ -72,7 +72,7 @@ const listFields = (area: Area): [string, Field][] => Object.values(area.operati
 const namedAreas = areas.map((area) => [area.name, area] as const);
 
 describe('gateway.html', () => {
-  it('registers every node type with a literal call and loads no external file', () => {
+  it('gateway.html registers every node type with a literal call and loads no external file', () => {
     expect([...definitions.keys()].sort()).toEqual(
       ['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...areas.map(({ name }) => `gateway-${name}`)].sort(),
     );
@@ -83,7 +83,7 @@ describe('gateway.html', () => {
     expect(html).not.toMatch(/<script[^>]*\ssrc|<link\b|@import|url\(/);
   });
 
-  it('uses only ES2020 syntax', () => {
+  it('gateway.html uses only ES2020 syntax', () => {
     for (const script of scripts) {
       const { diagnostics = [] } = ts.transpileModule(script, {
         reportDiagnostics: true,
@@ -93,7 +93,7 @@ describe('gateway.html', () => {
     }
   });
 
-  it('stays below 190 kB and leaves the panels to panels.js', () => {
+  it('gateway.html stays below 190 kB and leaves the panels to panels.js', () => {
     // Node-RED sends the help stubs with the page.
     expect(Buffer.byteLength(html + stubs)).toBeLessThanOrEqual(190_000);
     expect(gzipSync(html + stubs).length).toBeLessThanOrEqual(45_000);
@@ -120,7 +120,7 @@ describe('gateway.html', () => {
     expect(findProperty(definitions.get('gateway-appliance'), 'hasUsers')?.kind).toBe(ts.SyntaxKind.FalseKeyword);
   });
 
-  it.each(namedAreas)('declares the node properties of the contract for gateway-%s', (name, area) => {
+  it.each(namedAreas)('gateway.html declares the node properties of the contract for gateway-%s', (name, area) => {
     const definition = definitions.get(`gateway-${name}`);
     const properties = [
       'name',
@@ -149,7 +149,7 @@ describe('gateway.html', () => {
     if (hasHarmless) expect(area.operations[operation]?.effect).not.toBe('destroy');
   });
 
-  it('takes all colors from Node-RED, so that the dark theme works', () => {
+  it('gateway.html takes all colors from Node-RED, so that the dark theme works', () => {
     const style = /<style>([^]*?)<\/style>/.exec(html)?.[1] ?? '';
     expect(style).not.toMatch(/#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(/i);
     expect([form, ...templates.values()].join('')).not.toMatch(/color\s*:/);
@@ -239,7 +239,7 @@ describe('the English catalog', () => {
 });
 
 describe('the editor build', () => {
-  it('type-checks every build script', () => {
+  it('the editor build type-checks every build script', () => {
     const files = ['scripts', 'scripts/editor', 'scripts/demo'].flatMap((folder) =>
       readdirSync(join(root, folder))
         .filter((file) => file.endsWith('.mjs'))
@@ -283,7 +283,7 @@ describe('the sidebar help', () => {
     expect(lists.filter((line) => !/^: [^:]+ \([^:]+\) : [^:]+$/.test(line))).toEqual([]);
   });
 
-  it.each(namedAreas)('describes every operation and every field of gateway-%s', (name, area) => {
+  it.each(namedAreas)('the sidebar help describes every operation and every field of gateway-%s', (name, area) => {
     const text = new RegExp(`data-help-name="gateway-${name}">\\n([^]*?)</script>`).exec(help)?.[1] ?? '';
     for (const [operation, { help: words, fields }] of Object.entries(area.operations)) {
       expect(text).toContain(`\`${operation}\``);
@@ -315,7 +315,7 @@ describe('the help stubs in the page', () => {
     }
   });
 
-  it('explains paths and filter fields only for nodes that have them', () => {
+  it('the page explains paths and filter fields only for nodes that have them', () => {
     const of = (type: string): string => new RegExp(`data-help-name="gateway-${type}">\\n([^]*?)</script>`).exec(help)?.[1] ?? '';
     for (const type of ['config', 'snapshot', 'request']) expect(of(type), type).toContain('`{{payload.name}}` stands for one name');
     expect(of('config')).toContain('below `/api/v1/configuration`');

@@ -86,7 +86,7 @@ describe('pluralized', () => {
   /** Matches a text that counts objects by name, not by unit. */
   const COUNTED = /__\w+__ (?!ms\b|is\b|was\b|has\b|does\b|expects\b)[a-z]+s\b/;
 
-  it('pluralized has a singular text for every text that counts objects', () => {
+  it('the catalog has a singular text for every text that counts objects', () => {
     const texts = new Map(flattenCatalog(ownTexts));
     const counted = [...texts].filter(([key, text]) => COUNTED.test(text) && !key.endsWith('-one'));
     expect(counted.length).toBeGreaterThan(12);

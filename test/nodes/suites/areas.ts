@@ -101,7 +101,7 @@ export function areasSuite(runtime: Runtime): void {
       expect(rig.emitted()).not.toContain('Geheim');
     });
 
-    it.each([[null], ['']])('does not match more with the client kind %j', async (kind) => {
+    it.each([[null], ['']])('the payload does not match more with the client kind %j', async (kind) => {
       for (const operation of ['list-named-users', 'remove-all-named-users']) {
         expect(await refusal({ type: 'gateway-license', operation }, { payload: { 'client-kind': kind } })).toContain('client-kind');
         await rig.reset();
@@ -139,7 +139,7 @@ export function areasSuite(runtime: Runtime): void {
 
     const upload = { type: 'gateway-certificates', operation: 'upload', fields: { password: CRED } };
     const credentials = { n1: { password: BUNDLE_PASSWORD } };
-    it('opens a bundle in a Buffer and stays out of the plan with it', async () => {
+    it('a secret of the dialog opens a bundle in a Buffer and stays out of the plan with it', async () => {
       await rig.deploy({ nodes: [upload], credentials });
       const { envelope } = expectSuccess(await rig.run({ payload: bundle, dryRun: true }));
       expect(envelope.plan).toMatchObject([{ body: { cert: '••••', password: '••••' } }]);
@@ -147,7 +147,7 @@ export function areasSuite(runtime: Runtime): void {
       expect(rig.sim.state.certificates.device.has('vpn.example.com')).toBe(true);
     });
 
-    it('does not open a file that a message names', async () => {
+    it('a secret of the dialog does not open a file that a message names', async () => {
       await rig.deploy({ nodes: [upload], credentials });
       const before = rig.sim.requests.length;
       expect(expectCaught(await rig.run({ payload: { file: '/etc/hostname' } })).error.message).toContain('file is required');

@@ -110,7 +110,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect(error.message).toMatch(/^name /);
     });
 
-    it('names the source it read, even below a missing property', async () => {
+    it('a field of the node names the source it read, even below a missing property', async () => {
       const error = await refusal({ ...get, fields: { path: { type: 'msg', value: 'nothing.there' } } }, { payload: role });
       expect(error.message).toBe('path (Path) comes from msg.nothing.there, which is empty or missing.');
     });
@@ -148,12 +148,12 @@ export function fieldsSuite(runtime: Runtime): void {
         { do: 'update', body: { a: 1 }, z: 1 },
         ['z'],
       ],
-    ])('leaves %s in `envelope.ignored`', async (_, node, payload, ignored) => {
+    ])('a field of the node leaves %s in `envelope.ignored`', async (_, node, payload, ignored) => {
       await rig.deploy({ nodes: [{ ...update, ...node }] });
       expect(expectSuccess(await rig.run({ payload })).envelope.ignored).toEqual(ignored);
     });
 
-    it('lists ignored properties also if a write fails, and never for a read', async () => {
+    it('a field of the node lists ignored properties also if a write fails, and never for a read', async () => {
       await rig.deploy({ nodes: [update, { ...get, id: 'n2' }] });
       const { error, envelope } = expectCaught(await rig.run({ payload: { path: '', body: {}, z: 1 } }));
       expect(error.cause.ignored).toEqual(['z']);
@@ -161,7 +161,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect(expectSuccess(await rig.run({ payload: { path: role, z: 1 } }, 'n2')).envelope).not.toHaveProperty('ignored');
     });
 
-    it('lists the ignored properties of the payload and of its items once each', async () => {
+    it('a field of the node lists the ignored properties of the payload and of its items once each', async () => {
       const server = { type: 'str', value: 'System Local' };
       const users = { type: 'msg', value: 'payload.users' };
       await rig.deploy({ nodes: [{ type: 'gateway-users', operation: 'create', fields: { server, username: users } }] });
@@ -199,7 +199,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect((await refusal({ ...update, fields }, { payload: 1 })).code).toBe('BAD_INPUT');
     });
 
-    it('expands tags only in the text of a path', async () => {
+    it('a field of the node expands tags only in the text of a path', async () => {
       const fields = {
         path: { type: 'str', value: 'users/user-roles/user-role/{{payload.name}}' },
         body: { type: 'json', value: '{"d":"{{payload.name}}"}' },
@@ -215,13 +215,13 @@ export function fieldsSuite(runtime: Runtime): void {
       expect(expectSuccess(await rig.run({ payload: 'x' })).envelope.request?.query).toMatchObject({ name: '{{payload}}' });
     });
 
-    it('does not expand tags that a message brings', async () => {
+    it('a field of the node does not expand tags that a message brings', async () => {
       await rig.deploy({ nodes: [{ ...update, fields: { path: { type: 'msg', value: 'payload.path' } } }] });
       const { envelope } = expectSuccess(await rig.run({ payload: { path: 'a/{{payload.secret}}', body: {}, secret: 'x' } }));
       expect(envelope.plan?.[0]?.path).toBe('/api/v1/configuration/a/%7B%7Bpayload.secret%7D%7D');
     });
 
-    it('keeps a literal unchanged if a flow modifies the result', async () => {
+    it('a field of the node keeps a literal unchanged if a flow modifies the result', async () => {
       await rig.deploy({ nodes: [{ ...update, fields: { path, body: { type: 'json', value: '{"a":{"b":1}}' } } }] });
       const first = expectSuccess(await rig.run({ payload: 1 })).envelope.plan?.[0] as { body: { a: { b: number } } };
       first.body.a.b = 2;
@@ -234,14 +234,14 @@ export function fieldsSuite(runtime: Runtime): void {
       ['text', role, `/api/v1/configuration/${role}`],
       ['an array', role.split('/'), `/api/v1/configuration/${role}`],
       ['its property', { path: role }, `/api/v1/configuration/${role}`],
-    ])('sets the subject as %s', async (_, payload, wanted) => {
+    ])('the payload sets the subject as %s', async (_, payload, wanted) => {
       await rig.deploy({ nodes: [get] });
       expectSuccess(await rig.run({ payload }));
       expect(rig.sim.requests.at(-1)?.path).toBe(wanted);
     });
 
     it.each([[1731000000000], [true], [''], [null], [undefined], [{}], [{ path: null }], [Object.create({ path: role })]])(
-      'does not set the subject as %j',
+      'the payload does not set the subject as %j',
       async (payload) => {
         expect((await refusal(get, { payload })).code).toBe('BAD_INPUT');
       },
@@ -266,7 +266,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect((await refusal({ ...update, fields: { path } }, { payload: { body: null, b: 2 } })).message).toMatch(/^msg\.payload\.body /);
     });
 
-    it('sets the subject as a number only for a number field', async () => {
+    it('the payload sets the subject as a number only for a number field', async () => {
       const remove = addExtraArea();
       await rig.deploy({ nodes: [{ type: 'gateway-extra', operation: 'count', dryRun: true }] });
       expect(expectSuccess(await rig.run({ payload: 15 })).envelope.plan).toMatchObject([{ body: { n: 15 } }]);
@@ -297,7 +297,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: runInNewContext(`({ path: '${role}' })`) as unknown }));
     });
 
-    it('ends sessions as a record or an array of records', async () => {
+    it('the payload ends sessions as a record or an array of records', async () => {
       const ids = [rig.sim.state.sessions.add(), rig.sim.state.sessions.add()];
       await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'kill' }] });
       expect(expectSuccess(await rig.run({ payload: { 'session-id': ids[0], 'source-ip': '192.0.2.1' } })).payload).toHaveProperty(
@@ -315,7 +315,7 @@ export function fieldsSuite(runtime: Runtime): void {
       fields: { limit: { type: 'num', value: '1' }, max: { type: 'num', value: '3' } },
     };
 
-    it('runs the operation that the message names, with its fields', async () => {
+    it('a dynamic operation runs the operation that the message names, with its fields', async () => {
       await rig.deploy({ nodes: [dynamic] });
       expect(expectSuccess(await rig.run({ payload: 1, do: 'list' })).payload).toHaveLength(1);
       expect(expectSuccess(await rig.run({ payload: 1, do: 'sessions.list' })).payload).toHaveLength(1);

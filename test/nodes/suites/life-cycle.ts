@@ -63,7 +63,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expect(expectCaught(await rig.run({ payload: 1, cancel })).error.code).toBe('BAD_INPUT');
     });
 
-    it('ends a message that waits for a context store that never answers', async () => {
+    it('msg.cancel ends a message that waits for a context store that never answers', async () => {
       await rig.deploy({ nodes: [{ ...info, fields: {}, operation: 'x', operationType: 'flow' }], credentials });
       rig.node().context = () => ({ flow: { get: () => undefined } }) as never;
       rig.node().receive({ _msgid: 'm1', payload: 1 });
@@ -73,7 +73,7 @@ export function lifecycleSuite(runtime: Runtime): void {
   });
 
   describe('a redeploy', () => {
-    it('gives every running message its one outcome before the node closes', async () => {
+    it('a redeploy gives every running message its one outcome before the node closes', async () => {
       await rig.deploy({ nodes: [info, { ...kill, id: 'n2' }], credentials });
       const errors: [unknown, unknown][] = [];
       const node = rig.node('n1');
@@ -91,7 +91,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: 1 }));
     });
 
-    it('ends the running messages of an appliance that alone changes', async () => {
+    it('a redeploy ends the running messages of an appliance that alone changes', async () => {
       await rig.deploy({ nodes: [info], credentials });
       const node = rig.node('n1') as unknown as { _complete(msg: unknown, error: unknown): void };
       const complete = vi.spyOn(node, '_complete').mockImplementation(() => undefined);
@@ -104,7 +104,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: 1 }));
     });
 
-    it('a redeploy of this node only ends its runs before the new node starts', async () => {
+    it('a redeploy of one node ends its runs before the new node starts', async () => {
       await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials });
       await hang([{ _msgid: 'm1', payload: 1 }, 'n1'], [{ _msgid: 'm2', payload: 2 }, 'n2']);
       await rig.redeploy(
@@ -145,7 +145,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expect(lines.join()).not.toContain(PASSWORD);
     });
 
-    it('closes the connections', async () => {
+    it('a redeploy closes the connections', async () => {
       await rig.deploy({ nodes: [info], credentials });
       expectSuccess(await rig.run({ payload: 1 }));
       expect(rig.sim.openConnections).toBeGreaterThan(0);
@@ -181,7 +181,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expect(rig.statuses()[0]).toEqual({ fill: 'blue', shape: 'dot', text: 'working' });
     });
 
-    it('counts running and failed messages', async () => {
+    it('the status counts running and failed messages', async () => {
       await rig.deploy({ nodes: [kill, { ...kill, id: 'n2' }], credentials });
       const ids = [1, 2, 3].map(() => rig.sim.state.sessions.add());
       expect(await last({ payload: [...ids, 'sidgone', 'sidgone2'] })).toEqual({ fill: 'yellow', shape: 'dot', text: '3 of 5 ended' });

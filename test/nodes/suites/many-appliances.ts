@@ -411,20 +411,20 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       expect(error).toMatchObject({ code: 'BAD_INPUT', message: expect.stringContaining('vpn-012') as string });
     });
 
-    it('does not accept a name twice', async () => {
+    it('an inventory does not accept a name twice', async () => {
       const [first] = fleet.entries;
       await deploy([one], { list: JSON.stringify([{ ...first, name: 'vpn-1' }]) });
       expect(expectCaught(await rig.run({ payload: 1, appliance: 'vpn-1' })).error.code).toBe('BAD_CONFIG');
     });
 
-    it('makes a message wait while it loads', async () => {
+    it('an inventory makes a message wait while it loads', async () => {
       await deploy([one, { ...list, id: 'n2' }]);
       const [named, many] = await Promise.all([rig.run({ payload: 1, appliance: 'vpn-001' }), rig.run({ payload: {} }, 'n2')]);
       expectSuccess(named);
       expect(expectSuccess(many).payload).toMatchObject({ ok: COUNT });
     });
 
-    it('lets its appliances be compared with each other', async () => {
+    it('an inventory lets its appliances be compared with each other', async () => {
       const fields = { other: { type: 'str', value: 'vpn-001' }, path: { type: 'str', value: 'system/network/overview' } };
       await deploy([{ ...list, type: 'gateway-snapshot', operation: 'compare', select: 'vpn-00*', fields }]);
       const { results } = dataOf(expectSuccess(await rig.run({ payload: {} })));
@@ -445,14 +445,14 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       ['unknown defaults', { defaults: '{"relm": "x"}' }, /relm: unknown property/],
       ['defaults with a secret', { defaults: '{"password": "planted"}' }, /belongs in a credential set/],
       ['a missing folder of the sets', { secrets: 'folder' }, /The inventory has no folder for credential sets/],
-    ])('reports %s', async (_what, more, words) => {
+    ])('an inventory reports %s', async (_what, more, words) => {
       await deploy([list], more);
       const { error } = expectCaught(await rig.run({ payload: {} }));
       expect([error.code, error.message]).toEqual(['BAD_CONFIG', expect.stringMatching(words)]);
       expect(error.message).not.toContain('planted');
     });
 
-    it('stores further credential sets in the node by name', async () => {
+    it('an inventory stores further credential sets in the node by name', async () => {
       const entries = fleet.entries.slice(0, 2).map((entry, index) => ({ ...entry, ...(index === 1 && { credentials: 'lab' }) }));
       const more = { list: JSON.stringify(entries), sets: 'eu lab' };
       await deploy([list], more, { inv: { ...LOGIN, username_2: 'api-admin', password_2: 'simulator' } });
@@ -487,7 +487,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       rmSync(folder, { recursive: true });
     });
 
-    it('reads credential sets from the environment', async () => {
+    it('an inventory reads credential sets from the environment', async () => {
       Object.assign(process.env, { FLEET_DEFAULT_USERNAME: 'api-admin', FLEET_DEFAULT_PASSWORD: 'simulator' });
       await deploy([list], { secrets: 'environment', prefix: 'FLEET' }, { inv: {} });
       expect(expectSuccess(await rig.run({ payload: {} })).payload).toMatchObject({ ok: COUNT });

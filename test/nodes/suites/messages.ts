@@ -75,7 +75,7 @@ export function messagesSuite(runtime: Runtime): void {
   });
 
   describe('a failure', () => {
-    it('reaches a Catch node with code, message and cause, and keeps the payload', async () => {
+    it('a failure reaches a Catch node with code, message and cause, and keeps the payload', async () => {
       await rig.deploy({ nodes: [kill] });
       const message = expectCaught(await rig.run({ payload: 'sidgone', topic: 't', envelope: 'of before' }));
       expect(message).toMatchObject({ payload: 'sidgone', topic: 't', error: { code: 'NOT_FOUND', source: { id: 'n1' } } });
@@ -90,7 +90,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect(message.envelope).toEqual(message.error.cause);
     });
 
-    it('leaves only through the second output if that is configured', async () => {
+    it('a failure leaves only through the second output if that is configured', async () => {
       await rig.deploy({ nodes: [{ ...kill, failures: 'output' }] });
       const sent = { payload: 'sidgone', error: 'of before' };
       const message = expectSecondOutput(await rig.run(sent));
@@ -125,7 +125,7 @@ export function messagesSuite(runtime: Runtime): void {
         'journal not writable',
       ],
       ['the permissions forbid it', { type: 'gateway-sessions', operation: 'kill' }, { permissions: 'read-only' }, 'not permitted'],
-    ])('says in the status that %s', async (_, node, appliance, text) => {
+    ])('a failure says in the status that %s', async (_, node, appliance, text) => {
       await rig.deploy({ nodes: [node], appliance });
       expectCaught(await rig.run({ payload: 'sidgone' }));
       await rig.until(() => rig.statuses().at(-1)?.text === text);
@@ -179,7 +179,7 @@ export function messagesSuite(runtime: Runtime): void {
       ['kill-user', { user: 'anna.weber' }],
       ['kill-user', { username: 'anna.weber' }],
       ['kill-user', { name: 'anna.weber', user: 'somebody-else' }],
-    ])('the field User of sessions.%s is read from %j', async (operation, payload) => {
+    ])('the user of sessions.%s is read from %j', async (operation, payload) => {
       await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation, dryRun: true }] });
       const { envelope } = expectSuccess(await rig.run({ payload }));
       expect(envelope.summary).toContain('anna.weber');
@@ -283,7 +283,7 @@ export function messagesSuite(runtime: Runtime): void {
   });
 
   describe('a stream', () => {
-    it('sends each part as its own message and then ends', async () => {
+    it('a stream sends each part as its own message and then ends', async () => {
       await rig.deploy({ nodes: [{ ...list, output: 'found.one', fields: { emit: { type: 'str', value: 'record' } } }] });
       const req = { on: () => undefined };
       const sent = {
@@ -311,7 +311,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect(sent.envelope).toMatchObject({ ok: true, operation: 'sessions.list', total: 12 });
     });
 
-    it('sends parts that share nothing', async () => {
+    it('a stream sends parts that share nothing', async () => {
       await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: 'record' } } }] });
       const { out } = await rig.run({ payload: 1, mine: { list: [1], inner: { a: 1 } }, topic: 't' });
       const seen = new Map<object, number>();

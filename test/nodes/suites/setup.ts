@@ -53,12 +53,12 @@ export function configurationSuite(runtime: Runtime): void {
     it.each([
       ['the operation, once it is known', { fields: { nope: { type: 'str', value: 'x' } } }, 'System information: failed (BAD_INPUT).'],
       ['the node, before', { operation: '' }, 'Gateway system: failed (BAD_CONFIG).'],
-    ])('names %s in the summary of a failure', async (_, node, words) => {
+    ])('an action node names %s in the summary of a failure', async (_, node, words) => {
       await rig.deploy({ nodes: [{ ...info, ...node }] });
       expect(expectCaught(await rig.run({ payload: '' })).envelope.summary).toBe(words);
     });
 
-    it('does not lose data if the output path contains a text', async () => {
+    it('an action node does not lose data if the output path contains a text', async () => {
       await rig.deploy({ nodes: [{ ...info, output: 'payload.info' }] });
       const before = rig.sim.requests.length;
       expect(expectCaught(await rig.run({ payload: 'text' })).error.code).toBe('BAD_CONFIG');
@@ -110,13 +110,13 @@ export function configurationSuite(runtime: Runtime): void {
       expect(await fault({}, { tls: 'tls2' }, { more: [tls2] })).toMatch(/TLS/);
     });
 
-    it('does not reveal the name of a variable that could be a password', async () => {
+    it('an appliance node does not reveal the name of a variable that could be a password', async () => {
       const message = await fault({}, {}, { credentials: { a1: { username: 'api-admin', password: '${odd-password}' } } });
       expect(message).toMatch(/password/);
       expect(message).not.toContain('odd');
     });
 
-    it('names an unset variable that has the form of one', async () => {
+    it('an appliance node names an unset variable that has the form of one', async () => {
       const credentials = { a1: { username: 'api-admin', password: '${GATEWAY_TEST_UNSET}' } };
       expect(await fault({}, {}, { credentials })).toBe(
         'password uses the environment variable GATEWAY_TEST_UNSET, which is not set. Set it where Node-RED starts.',
@@ -129,7 +129,7 @@ export function configurationSuite(runtime: Runtime): void {
       await rig.until(() => rig.statuses().at(-1)?.text === 'credentials missing');
     });
 
-    it('verifies the certificate unless the TLS configuration disables it', async () => {
+    it('an appliance node verifies the certificate unless the TLS configuration disables it', async () => {
       await rig.deploy({ nodes: [info], appliance: { tls: '' } });
       expect(expectCaught(await rig.run({ payload: 1 })).error.code).toBe('TLS');
       await rig.reset();
@@ -138,7 +138,7 @@ export function configurationSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: 1 }));
     });
 
-    it('accepts texts and variables in place of numbers', async () => {
+    it('an appliance node accepts texts and variables in place of numbers', async () => {
       process.env.GATEWAY_TEST_URL = rig.sim.url;
       process.env.GATEWAY_TEST_PASSWORD = 'simulator';
       const credentials = { a1: { username: 'api-admin', password: '${GATEWAY_TEST_PASSWORD}' } };
@@ -150,7 +150,7 @@ export function configurationSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: 1 }));
     });
 
-    it('applies its guard rails to every flow', async () => {
+    it('an appliance node applies its guard rails to every flow', async () => {
       await rig.deploy({ nodes: [{ ...info, type: 'gateway-sessions', operation: 'kill-all' }], appliance: { permissions: 'no-destroy' } });
       expect(expectCaught(await rig.run({ payload: 1 })).error).toMatchObject({ code: 'LIMIT', cause: { requests: 0 } });
       await rig.reset();
@@ -159,7 +159,7 @@ export function configurationSuite(runtime: Runtime): void {
       expect(rig.sim.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
     });
 
-    it('uses its proxy except for the excluded hosts', async () => {
+    it('an appliance node uses its proxy except for the excluded hosts', async () => {
       const proxy = { id: 'p1', type: 'http proxy', name: '', url: 'http://127.0.0.1:1', noproxy: [] as string[] };
       await rig.deploy({ nodes: [info], appliance: { proxy: 'p1' }, more: [proxy] });
       expect(expectCaught(await rig.run({ payload: 1 })).error.code).toBe('CONNECTION');

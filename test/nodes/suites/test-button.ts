@@ -145,7 +145,7 @@ export function testButtonSuite(runtime: Runtime): void {
       return request.set(headers).send(JSON.stringify(body()));
     };
 
-    it('rejects a body that is not an object', async () => {
+    it('the route rejects a body that is not an object', async () => {
       await rig.deploy(deployed);
       await helper.request().post('/gateway-appliance/test').send([1]).expect(400);
     });
@@ -158,7 +158,7 @@ export function testButtonSuite(runtime: Runtime): void {
       [{ origin: 'http://own.example:1881', host: 'own.example:1880' }, 403],
       [{ 'sec-fetch-site': 'cross-site' }, 403],
       [{ 'sec-fetch-site': 'same-site', origin: 'http://own.example', host: 'own.example' }, 403],
-    ])('rejects a request that a page of another origin can send: %j', async (headers, status) => {
+    ])('the route rejects a request that a page of another origin can send: %j', async (headers, status) => {
       await rig.deploy(deployed);
       const before = rig.sim.totalConnections;
       const response = await post(headers);
@@ -172,12 +172,12 @@ export function testButtonSuite(runtime: Runtime): void {
       { origin: 'https://Own.example', host: 'own.example', 'content-type': 'application/json; charset=utf-8' },
       { origin: 'https://public.example', host: '127.0.0.1:1880', 'sec-fetch-site': 'same-origin' },
       { 'sec-fetch-site': 'none' },
-    ])('accepts a request of its own origin: %j', async (headers) => {
+    ])('the route accepts a request of its own origin: %j', async (headers) => {
       await rig.deploy(deployed);
       expect((await post(headers as Record<string, string>)).body).toMatchObject({ ok: true });
     });
 
-    it('rejects a third request while two run, and accepts one afterwards', async () => {
+    it('the route rejects a third request while two run, and accepts one afterwards', async () => {
       await rig.deploy(deployed);
       rig.sim.fault({ match: ({ path }) => !path.includes('auth'), hang: true, times: 2 });
       const before = rig.sim.requests.length;
@@ -190,7 +190,7 @@ export function testButtonSuite(runtime: Runtime): void {
       expect((await post({})).body).toMatchObject({ ok: true });
     });
 
-    it('limits guesses of passwords', async () => {
+    it('the route limits guesses of passwords', async () => {
       await rig.deploy(deployed);
       const codes = [];
       for (const guess of ['a', 'b', 'c', 'd', 'e']) {
@@ -199,7 +199,7 @@ export function testButtonSuite(runtime: Runtime): void {
       expect(codes).toEqual(['LOGIN_REJECTED', 'LOGIN_REJECTED', 'LOGIN_REJECTED', 'LOGIN_PAUSED', 'LOGIN_PAUSED']);
     });
 
-    it('limits guesses also if wrong ones are answered with 403', async () => {
+    it('the route limits guesses also if wrong ones are answered with 403', async () => {
       await rig.deploy(deployed);
       rig.sim.fault({ match: ({ path }) => path.includes('auth'), status: 403, times: 9 });
       const codes = [];

@@ -75,7 +75,7 @@ export function transfersSuite(runtime: Runtime): void {
       expect(imports()).toBe(1);
     });
 
-    it('does not take a file or folder from the payload', async () => {
+    it('an export followed by an import does not take a file or folder from the payload', async () => {
       const place = join(folder, 'from-a-webhook');
       await rig.deploy({
         nodes: [transfer('export-xml'), { ...backup('run'), fields: {}, id: 'n2' }, backup('run', {}, { id: 'n3' })],
@@ -106,14 +106,14 @@ export function transfersSuite(runtime: Runtime): void {
       expect(imports()).toBe(0);
     });
 
-    it('reports a missing file', async () => {
+    it('a dry run of a transfer reports a missing file', async () => {
       await rig.deploy({ nodes: [transfer('import-xml', { file: { type: 'str', value: join(folder, 'none') } }, { dryRun: true })] });
       expect(expectCaught(await rig.run({ payload: 1 })).error).toMatchObject({ code: 'BAD_INPUT' });
     });
   });
 
   describe('the status of a transfer', () => {
-    it('shows the transferred size while it runs, and the outcome', async () => {
+    it('the status of a transfer shows the transferred size while it runs, and the outcome', async () => {
       Object.assign(rig.sim.state.variants, { largeExport: 3, transferRate: 3000 });
       await rig.deploy({ nodes: [transfer('export-xml', { file: { type: 'str', value: join(folder, 'large.xml') } })] });
       expectSuccess(await rig.run({ payload: 1 }));
@@ -124,7 +124,7 @@ export function transfersSuite(runtime: Runtime): void {
       for (const { fill } of rig.statuses().slice(0, -1)) expect(fill).toBe('blue');
     });
 
-    it('shows that a second import waits, from any node', async () => {
+    it('the status of a transfer shows that a second import waits, from any node', async () => {
       Object.assign(rig.sim.state.variants, { transferMs: 700 });
       await rig.deploy({ nodes: [transfer('import-xml'), transfer('import-xml', {}, { id: 'n2' })] });
       rig.node('n1').receive({ _msgid: 'm1', payload: XML });

@@ -133,11 +133,11 @@ describe('readFingerprint', () => {
     ['PEM', pem],
     ['DER', der],
     ['a bundle', fixture('device.p12')],
-  ])('reads the fingerprint from %s', (_what, bytes) => {
+  ])('readFingerprint reads the fingerprint from %s', (_what, bytes) => {
     expect(readFingerprint(bytes, PASSWORD)).toBe(fingerprint(pem));
   });
 
-  it('rejects a bundle that holds no certificate', () => {
+  it('readFingerprint rejects a bundle that holds no certificate', () => {
     expect(getThrownError(() => readFingerprint(Buffer.from('-----BEGIN NOTHING-----')))).toMatchObject({ code: 'BAD_INPUT' });
   });
 });

@@ -196,14 +196,14 @@ describe('findCsr', () => {
     [`Upload to ${path('vpn 1 #2')}`, 'vpn 1 #2', 'vpn%201%20%232'],
     [`Upload to ${path('100%')}`, '100%', '100%'],
     [`Upload to ${path('50% off')}`, '50% off', '50%25%20off'],
-  ])('finds the name of the signing request in %j', (message, name, segment) => {
+  ])('findCsr finds the name of the signing request in %j', (message, name, segment) => {
     const expected = { name, uploadPath: path(segment) };
     expect(told(['Done.', message])).toEqual(expected);
     expect(told([], ['Done.', message])).toEqual(expected);
     expect(told([message], [path('other')])).toEqual(expected);
   });
 
-  it.each([['Done.'], [path('')], [path('a/b')], [path(`a"b`)]])('finds no name in %j', (message) => {
+  it.each([['Done.'], [path('')], [path('a/b')], [path(`a"b`)]])('findCsr finds no name in %j', (message) => {
     expect(told([message])).toBeUndefined();
   });
 });

@@ -117,7 +117,7 @@ describe('config.create, config.update and config.delete', () => {
     );
   });
 
-  it('config.create, config.update and config.delete update accepts the whole resource that a get returned', async () => {
+  it('config.update accepts the whole resource that a get returned', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('config.get', { path: `${roles}/Users` });
     const body = { ...(data as object), description: 'changed' };
@@ -164,7 +164,7 @@ describe('dry run', () => {
     ['sessions.kill-all', {}],
   ];
 
-  it.each(inputs)('dry run of %s sends no write, and its plan equals the request sent afterwards', async (operation, input) => {
+  it.each(inputs)('a dry run of %s sends no write, and its plan equals the request sent afterwards', async (operation, input) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const before = simulator.state.sessions.count;
     const { data, envelope } = await gateway.run(operation, input, { dryRun: true });
@@ -184,7 +184,7 @@ describe('dry run', () => {
     expect(sent.map(({ body }) => (body ? (JSON.parse(body) as unknown) : undefined))).toEqual(planned.map(({ body }) => body));
   });
 
-  it('dry run of an appliance cannot be turned off by a message', async () => {
+  it('the dry run of an appliance cannot be turned off by a message', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { dryRun: true });
     await gateway.run('sessions.kill-all', {}, { dryRun: false });
     await gateway.run('config.delete', { path: `${roles}/Unused` }, { dryRun: false });
@@ -194,7 +194,7 @@ describe('dry run', () => {
     expect(envelope).not.toHaveProperty('plan');
   });
 
-  it('dry run still applies the guards', async () => {
+  it('a dry run still applies the guards', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 30 });
     const run = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } }, { dryRun: true });
     expect((await expectFailure(run)).code).toBe('LIMIT');

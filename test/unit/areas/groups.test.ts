@@ -281,7 +281,7 @@ describe('catalog errors', () => {
     expect(unread.cause).toMatchObject({ changed: true });
   });
 
-  it('catalog errors ensure writes nothing for equal groups in another order, and writes only real differences', async () => {
+  it('groups.ensure writes nothing for equal groups in another order, and writes only real differences', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const present = (await gateway.run('groups.list', AD)).data as JsonObject[];
     const given = present.map(({ name }) => ad(String(name))).reverse();

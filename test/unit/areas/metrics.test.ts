@@ -41,7 +41,7 @@ function reference(text: string): Record<string, [type: string, samples: [name: 
 const hasReference = spawnSync('python3', ['-c', 'import prometheus_client.openmetrics.parser']).status === 0;
 
 describe('system.metrics', () => {
-  it.runIf(hasReference)('produces text that the Prometheus parser reads with the same values', async () => {
+  it.runIf(hasReference)('system.metrics produces text that the Prometheus parser reads with the same values', async () => {
     const name = 'vpn "1"\\';
     const { gateway } = await startSimulatorWithGateway({ cluster: 'active-passive', role: 'license-server' }, { name });
     await expectFailure(gateway.run('users.get', { server: 'System Local', username: 'nobody' }));
@@ -133,7 +133,7 @@ describe('system.metrics', () => {
     [400, 1],
     [422, 1],
     [302, 0],
-  ])('reports gateway_up correctly when every answer has status %i: %i', async (status, up) => {
+  ])('system.metrics reports gateway_up correctly when every answer has status %i: %i', async (status, up) => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(status, '{"result":{"errors":[{"message":"No."}]}}')));
     const { families } = await scrape(gateway, { parts: ['health', 'license', 'certificate'] });
     expect(values(families, 'gateway_up')).toEqual({ '': up });
@@ -161,7 +161,7 @@ describe('system.metrics', () => {
     expect((await expectFailure(gateway.run('system.metrics', { parts: [] }))).message).toBe('parts is an empty array.');
   });
 
-  it('reads documents with unexpected shapes as far as possible', async () => {
+  it('system.metrics reads documents with unexpected shapes as far as possible', async () => {
     const documents: Record<string, unknown> = {
       'healthcheck?status=all': { 'CPU-UTILIZATION4': ' 5 ', A: 'NO', B: -1, C: 'busy', D: null, E: 0, F: '12.75' },
       'license-server-lease-information': {
@@ -201,7 +201,7 @@ describe('system.metrics', () => {
     expect((await scrape(gateway)).families.get('gateway_up')?.metrics[0]?.value).toBe('1');
   });
 
-  it('reads only the requested parts', async () => {
+  it('system.metrics reads only the requested parts', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { text } = await scrape(gateway, { parts: 'health' });
     expect(listRequestLines(simulator)).toEqual(['GET /api/v1/system/healthcheck?status=all']);
@@ -223,19 +223,19 @@ describe('system.metrics', () => {
     expect(values(families, 'gateway_retries_total')).toEqual({ '': 2 });
   });
 
-  it('reports gateway_up 0 when the login is refused', async () => {
+  it('system.metrics reports gateway_up 0 when the login is refused', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     expect(values((await scrape(gateway)).families, 'gateway_up')).toEqual({ '': 0 });
     expect(simulator.logins).toBe(1);
   });
 
-  it('reports gateway_up 0 when every answer is a server error', async () => {
+  it('system.metrics reports gateway_up 0 when every answer is a server error', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.state.variants.restarting = true;
     expect(values((await scrape(gateway, { parts: ['cluster'] })).families, 'gateway_up')).toEqual({ '': 0 });
   });
 
-  it('counts requests by method and status, logins and failures', async () => {
+  it('system.metrics counts requests by method and status, logins and failures', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.expireKeys();
@@ -316,7 +316,7 @@ describe('mergeOpenMetrics', () => {
     expect(Object.keys(reference(mergeOpenMetrics([])))).toEqual([]);
   });
 
-  it('adds families that only one text has and writes each head once', () => {
+  it('mergeOpenMetrics adds families that only one text has and writes each head once', () => {
     const family = (name: string, value: number) => ({ name, type: 'gauge', help: 'Line\n# TYPE x gauge', samples: [{ value }] }) as const;
     const texts = [
       formatOpenMetrics([family('a', 1)], { appliance: 'x' }),

@@ -296,7 +296,7 @@ describe('listObjects', () => {
     ],
     ['client-kind', {}, { 'license.list-named-users': [] }, ['license.list-named-users {}'], []],
     ['interface', {}, {}, [], [{ value: '<Internal Port>' }, { value: '<External Port>' }]],
-  ])('lists each %s for %j', async (kind, given, answers, asked, things) => {
+  ])('listObjects lists each %s for %j', async (kind, given, answers, asked, things) => {
     expect(await listed(kind, answers, given)).toEqual({ asked, things });
   });
 
@@ -327,7 +327,7 @@ describe('listObjects', () => {
     expect([things.length, asked.length]).toEqual([41, 1]);
   });
 
-  it('reports a missing list as NOT_FOUND and passes on other errors', async () => {
+  it('listObjects reports a missing list as NOT_FOUND and passes on other errors', async () => {
     for (const code of ['NOT_FOUND', 'INVALID_REQUEST', 'APPLIANCE_ERROR'] as const)
       expect(await expectFailure(listed('csr', { 'request.get': new GatewayError(code, 'odd') }))).toMatchObject({
         code: 'NOT_FOUND',
@@ -343,7 +343,7 @@ describe('listObjects', () => {
     );
   });
 
-  it('cuts a list in its own order or by name', () => {
+  it('listObjects cuts a list in its own order or by name', () => {
     const entries = ['b', 'a', 'c'].map((value) => ({ value }));
     expect(selectFirst('backup', entries, 2).map(({ value }) => value)).toEqual(['b', 'a']);
     expect(selectFirst('session', entries, 2).map(({ value }) => value)).toEqual(['a', 'b']);
@@ -391,5 +391,5 @@ describe('readLinks', () => {
     ],
     [{ a: { href: 7 }, b: { more: 1 }, c: null, d: 'x' }, []],
     [{ only: 'a' }, []],
-  ])('reads the links of %j', (document, found) => expect(readLinks(document)).toEqual(found));
+  ])('readLinks reads the links of %j', (document, found) => expect(readLinks(document)).toEqual(found));
 });

@@ -237,7 +237,7 @@ describe('operation inputs', () => {
         'content-type is not a content type such as text/plain; charset=utf-8.',
       ],
     ),
-  ])('operation inputs are checked: %s rejects %j', (name, input, message) => {
+  ])('inputs of operations are checked: %s rejects %j', (name, input, message) => {
     expect(getThrownError(asking(name, input))).toMatchObject({ code: 'BAD_INPUT', message });
   });
 
@@ -254,7 +254,7 @@ describe('operation inputs', () => {
     expect(asking(name, input)).not.toThrow();
   });
 
-  it('operation inputs an unknown operation name is rejected with the names in its area, or all names', () => {
+  it('an unknown operation name is rejected with the names in its area, or all names', () => {
     expect(getThrownError(() => getOperation('contain.start'))).toMatchObject({
       code: 'BAD_INPUT',
       message: 'There is no operation "contain.start". Use one of: contain.contain, contain.release, contain.list.',

@@ -132,14 +132,17 @@ describe('the area registry', () => {
     for (const [name] of table) expect(name).toMatch(/^[a-z]+\.[a-z]+(-[a-z]+)*$/);
   });
 
-  it.each(areas.map((area) => [area.name, area] as const))('gives %s a label, a help text, an icon and a color', (_name, area) => {
-    expect(area.label).toMatch(/^Gateway /);
-    expect(sentences(area.help)).toHaveLength(1);
-    expect(area.color).toMatch(/^#[0-9A-F]{6}$/i);
-    expect(existsSync(join(__dirname, '../../../icons', area.icon))).toBe(true);
-  });
+  it.each(areas.map((area) => [area.name, area] as const))(
+    'the area registry gives %s a label, a help text, an icon and a color',
+    (_name, area) => {
+      expect(area.label).toMatch(/^Gateway /);
+      expect(sentences(area.help)).toHaveLength(1);
+      expect(area.color).toMatch(/^#[0-9A-F]{6}$/i);
+      expect(existsSync(join(__dirname, '../../../icons', area.icon))).toBe(true);
+    },
+  );
 
-  it('gives every area a different color', () => {
+  it('the area registry gives every area a different color', () => {
     const colors = areas.map(({ color }) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)));
     const near = (one: number[], other: number[]): boolean => Math.hypot(...one.map((part, at) => part - (other[at] ?? 0))) < 28;
     const alike = areas.filter((_, index) => colors.slice(0, index).some((color) => near(color, colors[index] ?? [])));
@@ -152,7 +155,7 @@ describe('the area registry', () => {
     expect(others.map(({ name }) => name)).toEqual([]);
   });
 
-  it.each(Object.entries(CONTRACT))('defines %s as the contract does', (name, row) => {
+  it.each(Object.entries(CONTRACT))('the area registry defines %s as the contract does', (name, row) => {
     const { effect, fields: own } = operations.get(name) ?? { effect: 'missing', fields: {} };
     const marks = ({ required, subject, guard }: Field): string => `${required ? '*' : ''}${subject ? '!' : ''}${guard ? '^' : ''}`;
     expect([effect, ...Object.entries(own).map(([field, of]) => field + marks(of))].join(' ')).toBe(row);

@@ -55,14 +55,14 @@ describe('documented exchanges without a dedicated operation', () => {
       { path: 'profiler/endpoints', query: '?=addNewDevice', body: { macaddr: 'a' } },
       'Device added successfully',
     ],
-  ])('documented exchanges without a dedicated operation cover %s', async (_name, operation, input, data) => {
+  ])('gateway-request can send the documented request %s', async (_name, operation, input, data) => {
     const { gateway } = await startSimulatorWithGateway();
     const outcome = await gateway.run(`request.${operation}`, input);
     expect(outcome.data).toEqual(data);
     expect(outcome.envelope).toMatchObject({ ok: true, changed: null });
   });
 
-  it('documented exchanges without a dedicated operation make and drop a local backup, install and delete a license key, and delete an endpoint', async () => {
+  it('gateway-request can make and drop a local backup, install and delete a license key, and delete an endpoint', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { undocumented } = simulator.state;
     const place = 'system/maintenance/archiving/localbackup';

@@ -5,7 +5,7 @@ import { hashIdEnd, SessionIdSet } from '../../../src/areas/sessions/session-id-
 const alike = (bits: string): string => `sid-${[...bits].map((bit) => (bit === '0' ? 'Aa' : 'BB')).join('')}`;
 
 describe('SessionIdSet', () => {
-  it('stores each id once, also when ids end alike', () => {
+  it('SessionIdSet stores each id once, also when ids end alike', () => {
     const ids = ['0000', '0001', '1111', '1010'].map(alike);
     const seen = new SessionIdSet();
     for (const id of ids) expect([seen.has(id), seen.add(id), seen.add(id), seen.has(id)]).toEqual([false, true, false, true]);
@@ -13,13 +13,13 @@ describe('SessionIdSet', () => {
     expect(seen.has(alike('0110'))).toBe(false);
   });
 
-  it('distinguishes ids by their beginnings and accepts short ids', () => {
+  it('SessionIdSet distinguishes ids by their beginnings and accepts short ids', () => {
     const seen = new SessionIdSet();
     for (const id of ['a12345678', 'b12345678', 'b', 'ba', '']) expect([seen.add(id), seen.add(id)]).toEqual([true, false]);
     expect(seen.size).toBe(5);
   });
 
-  it('computes different hashes for the last eight characters', () => {
+  it('SessionIdSet computes different hashes for the last eight characters', () => {
     const numbers = Array.from({ length: 5000 }, (_, index) => hashIdEnd(`sid${index}`));
     expect(new Set(numbers).size).toBe(5000);
     for (const number of numbers) expect(number).toBe(number & 0x3fffffff);

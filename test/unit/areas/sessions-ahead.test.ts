@@ -76,7 +76,7 @@ describe('page prefetch', () => {
     expect(Math.max(...starts(simulator))).toBe(591);
   });
 
-  it('page prefetch is off when the appliance reports no total', async () => {
+  it('the prefetch of pages is off when the appliance reports no total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1500, variants: { startCountsFrom: 1 } });
     simulator.fault({ match: isList, times: 99, stripField: 'active-users.total-matched-record-number' });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());

@@ -82,9 +82,9 @@ const cases = (['appended', 'in front', 'sorted by name'] as const).flatMap((ord
   ([0, 1] as const).flatMap((base) => [true, false].map((hasFlags) => ({ order, base, hasFlags }))),
 );
 
-describe('session list of an appliance with 100 changes per second', () => {
+describe('the session list with 100 changes per second', () => {
   it.each(cases)(
-    'session list of an appliance with 100 changes per second has every stable session once: new sessions $order, counted from $base, is-last-record $hasFlags',
+    'the session list with 100 changes per second has every stable session once: new sessions $order, counted from $base, is-last-record $hasFlags',
     async (options) => {
       const { server, stable } = await startChurningAppliance(options.order, 2700, options);
       const gateway = gatewayFor(server);
@@ -97,7 +97,7 @@ describe('session list of an appliance with 100 changes per second', () => {
   );
 
   it.each(['appended', 'in front', 'sorted by name'] as const)(
-    'session list of an appliance with 100 changes per second is complete at 40 times that pace: new sessions %s',
+    'the session list with 100 changes per second is complete at 40 times that pace: new sessions %s',
     async (order) => {
       const appliance = await startChurningAppliance(order, 2700);
       appliance.pace = 20;

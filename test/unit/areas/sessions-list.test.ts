@@ -165,7 +165,7 @@ describe('appliance that ignores start', () => {
   const inOne = (total: number): string => `GET ${ACTIVE_USERS_PATH}?number=${total}`;
 
   it.each<Partial<Variants>>([{}, { isLastRecord: 'absent' }, { totals: 'text', isLastRecord: 'beside' }])(
-    'appliance that ignores start is asked for all records at once after the first page came again: %j',
+    'an appliance that ignores start is asked for all records at once after the first page came again: %j',
     async (variants) => {
       const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { ...ignoring, ...variants } });
       const { data, envelope } = await gateway.run('sessions.list');
@@ -175,7 +175,7 @@ describe('appliance that ignores start', () => {
     },
   );
 
-  it('appliance that ignores start is asked for all records at once although sessions came or went, and by name', async () => {
+  it('an appliance that ignores start is asked for all records at once although sessions came or went, and by name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     const { sessions } = simulator.state;
     let pages = 0;
@@ -239,7 +239,7 @@ describe('incomplete session list', () => {
     expect(listRequestLines(simulator).some((line) => line.includes('number=850'))).toBe(false);
   });
 
-  it('incomplete session list is tried once more and then fails when it has fewer records than the total', async () => {
+  it('an incomplete session list is tried once more and then fails when it has fewer records than the total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 210 });
     simulator.fault({ match: isList, times: 99, body: (answer) => answer.replace(/(matched-record-number":)210/, '$1211') });
     const error = await expectFailure(gateway.run('sessions.list'));
@@ -275,7 +275,7 @@ describe('incomplete session list', () => {
     expect(pages.map(({ part }) => part)).toEqual([{ index: 0 }, { index: 1 }, { index: 2, count: 3 }]);
   });
 
-  it('incomplete session list is complete although the key expires before each later page: one login each, no duplicates', async () => {
+  it('an incomplete session list is complete although the key expires before each later page: one login each, no duplicates', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 601 });
     const pages = new Set<string>();
     const ends = ({ path }: { path: string }): boolean => {
@@ -436,7 +436,7 @@ describe('parseSessionPage', () => {
   const record = { 'session-id': 'a' };
   const page = (users: unknown, more: Record<string, unknown> = {}) => parseSessionPage({ 'active-users': users, ...more });
 
-  it('reads every spelling of a page', () => {
+  it('parseSessionPage reads every spelling of a page', () => {
     const empty = { records: [], total: undefined, last: undefined, loginPermission: undefined };
     expect(page({})).toEqual(empty);
     for (const none of [null, '', { 'active-user-record': null }, { 'active-user-record': '' }, {}])
@@ -478,7 +478,7 @@ describe('parseSessionPage', () => {
     [{ 'active-user-records': [{}] }, 'has a record without session-id'],
     [{ 'active-user-records': [record, { 'session-id': '' }] }, 'has a record without session-id'],
     [{ 'active-user-records': [{ 'session-id': 7 }] }, 'has a record without session-id'],
-  ])('rejects %j', (users, what) => {
+  ])('parseSessionPage rejects %j', (users, what) => {
     expect(getThrownError(() => page(users))).toMatchObject({
       code: 'BAD_RESPONSE',
       message: `The session list from the appliance ${what}. Check the URL and the release. The list was discarded.`,

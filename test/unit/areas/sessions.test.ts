@@ -17,7 +17,7 @@ import {
 const end = (id: string): string => `DELETE ${ACTIVE_USERS_PATH}/session/${id}`;
 
 describe('sessions.kill', () => {
-  it('ends one session by its id or its record and returns the plain result', async () => {
+  it('sessions.kill ends one session by its id or its record and returns the plain result', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [first = '', second = ''] = simulator.state.sessions.ids();
     const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': first });
@@ -39,7 +39,7 @@ describe('sessions.kill', () => {
     expect(simulator.state.sessions.count).toBe(23);
   });
 
-  it('ends exactly the sessions of an array, each once', async () => {
+  it('sessions.kill ends exactly the sessions of an array, each once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const records = (await gateway.run('sessions.list')).data as Record<string, unknown>[];
     const chosen = records.filter((_, index) => index % 30 === 7);
@@ -61,14 +61,14 @@ describe('sessions.kill', () => {
     expect(simulator.state.sessions.ids()).toEqual(readSessionIds(records).filter((id) => !readSessionIds(chosen).includes(id)));
   });
 
-  it('returns many for an array of one', async () => {
+  it('sessions.kill returns many for an array of one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id = ''] = simulator.state.sessions.ids();
     const { data } = await gateway.run('sessions.kill', { 'session-id': [id] });
     expect(data).toEqual({ total: 1, ok: 1, failed: 0, results: [{ item: { 'session-id': id }, ok: true, status: 204 }] });
   });
 
-  it('does nothing for an empty array', async () => {
+  it('sessions.kill does nothing for an empty array', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [] });
     expect(data).toEqual({ total: 0, ok: 0, failed: 0, results: [] });
@@ -89,13 +89,13 @@ describe('sessions.kill', () => {
     [null],
     [undefined],
     [5],
-  ])('rejects %j before sending anything', async (given) => {
+  ])('sessions.kill rejects %j before sending anything', async (given) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.kill', { 'session-id': given }))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);
   });
 
-  it('names the missing id of an item', () => {
+  it('sessions.kill names the missing id of an item', () => {
     expect(getThrownError(() => endsOf([{}]))).toMatchObject({
       code: 'BAD_INPUT',
       message: 'session-id is missing or empty in an item. Nothing was ended.',
@@ -113,11 +113,11 @@ describe('sessions.kill', () => {
     ['api-admin2', false],
     [undefined, false],
     [7, false],
-  ])('recognizes %j as the own account: %s', (name, own) => {
+  ])('sessions.kill recognizes %j as the own account: %s', (name, own) => {
     expect(isOwnAccount(['other', 'Api-Admin '], name)).toBe(own);
   });
 
-  it('ends nothing when there are more sessions than max', async () => {
+  it('sessions.kill ends nothing when there are more sessions than max', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 40 });
     const ids = simulator.state.sessions.ids();
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ids.slice(0, 26) }));
@@ -194,7 +194,7 @@ describe('bulk results', () => {
 });
 
 describe('sessions.kill-user', () => {
-  it('compares names exactly although the appliance matches by prefix', async () => {
+  it('sessions.kill-user compares names exactly although the appliance matches by prefix', async () => {
     const simulator = await startTestSimulator({ sessions: 3, variants: { nameFilter: 'prefix' } });
     const [a, b] = ['j.doe', 'j.doe'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
     const others = ['j.doe2', 'J.Doe', 'j.doering'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
@@ -205,15 +205,18 @@ describe('sessions.kill-user', () => {
     expect(others.every((id) => simulator.state.sessions.has(id))).toBe(true);
   });
 
-  it.each(['CORP\\anna.weber', 'Büro #1/EU & 50%', 'a+b=c?d', '山田太郎', '*', '.Administrators'])('finds %s', async (name) => {
-    const simulator = await startTestSimulator({ sessions: 2 });
-    simulator.state.sessions.add({ 'active-user-name': name });
-    const { data } = await gatewayFor(simulator).run('sessions.kill-user', { name });
-    expect(asBulkResult(data)).toMatchObject({ total: 1, ok: 1 });
-    expect(simulator.state.sessions.count).toBe(2);
-  });
+  it.each(['CORP\\anna.weber', 'Büro #1/EU & 50%', 'a+b=c?d', '山田太郎', '*', '.Administrators'])(
+    'sessions.kill-user finds %s',
+    async (name) => {
+      const simulator = await startTestSimulator({ sessions: 2 });
+      simulator.state.sessions.add({ 'active-user-name': name });
+      const { data } = await gatewayFor(simulator).run('sessions.kill-user', { name });
+      expect(asBulkResult(data)).toMatchObject({ total: 1, ok: 1 });
+      expect(simulator.state.sessions.count).toBe(2);
+    },
+  );
 
-  it('succeeds when there is no session to end', async () => {
+  it('sessions.kill-user succeeds when there is no session to end', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('sessions.kill-user', { name: 'nobody' });
     expect(asBulkResult(data)).toMatchObject({ total: 0, ok: 0, failed: 0 });
@@ -221,20 +224,20 @@ describe('sessions.kill-user', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('does nothing when more than max match', async () => {
+  it('sessions.kill-user does nothing when more than max match', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
     for (let index = 0; index < 3; index++) simulator.state.sessions.add({ 'active-user-name': 'j.doe' });
     expect((await expectFailure(gatewayFor(simulator).run('sessions.kill-user', { name: 'j.doe', max: 2 }))).code).toBe('LIMIT');
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it.each([[''], [null], [undefined], [['a']], [true]])('rejects the name %j', async (name) => {
+  it.each([[''], [null], [undefined], [['a']], [true]])('sessions.kill-user rejects the name %j', async (name) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.kill-user', { name }))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);
   });
 
-  it('ends nothing when the list is incomplete', async () => {
+  it('sessions.kill-user ends nothing when the list is incomplete', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const total = (answer: string): string => answer.replace(/"total-matched-record-number":\d+/, '"total-matched-record-number":9');
     simulator.fault({ match: ({ path }) => path.includes('?name='), times: 9, body: total });
@@ -270,7 +273,7 @@ describe('sessions.kill-matching', () => {
     [{ 'authentication-realm': 'Büro*' }, ['c*d']],
     [{ 'apex-client-version': '*' + 'nothing has this' }, []],
     [{ 'mac-address': '02:*', 'active-user-name': 'nobody' }, []],
-  ])('ends the sessions that match %j', async (filter, expected) => {
+  ])('sessions.kill-matching ends the sessions that match %j', async (filter, expected) => {
     const simulator = await startTestSimulator({ sessions: 0 });
     const ids = new Map(people.map((person) => [simulator.state.sessions.add(person), person['active-user-name']]));
     const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter });
@@ -296,13 +299,13 @@ describe('sessions.kill-matching', () => {
     ['source-ip', 'BAD_INPUT'],
     [[{ 'source-ip': 'x' }], 'BAD_INPUT'],
     [undefined, 'BAD_INPUT'],
-  ])('rejects %j with %s', async (filter, code) => {
+  ])('sessions.kill-matching rejects %j with %s', async (filter, code) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.kill-matching', { filter }))).code).toBe(code);
     expect(simulator.requests).toEqual([]);
   });
 
-  it('compares a filter with many wildcards in linear time', async () => {
+  it('sessions.kill-matching compares a filter with many wildcards in linear time', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
     simulator.state.sessions.add({ 'agent-type': 'a'.repeat(2_000) });
     const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter: { 'agent-type': `${'*a'.repeat(20)}*b` } });
@@ -310,7 +313,7 @@ describe('sessions.kill-matching', () => {
     expect(asBulkResult(data).total).toBe(0);
   });
 
-  it('does nothing when more than max match', async () => {
+  it('sessions.kill-matching does nothing when more than max match', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 300 });
     const error = await expectFailure(gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-*' } }));
     expect(error.code).toBe('LIMIT');
@@ -320,7 +323,7 @@ describe('sessions.kill-matching', () => {
 });
 
 describe('sessions.kill-all', () => {
-  it('sends the single request of the appliance', async () => {
+  it('sessions.kill-all sends the single request of the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('sessions.kill-all');
     expect(data).toEqual({ result: { info: [], warnings: [], errors: [] } });

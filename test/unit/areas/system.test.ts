@@ -13,7 +13,7 @@ import {
 const ESAPS = '/api/v1/configuration/authentication/endpoint/host-checker/esaps';
 
 describe('system.info', () => {
-  it('returns the document unchanged', async () => {
+  it('system.info returns the document unchanged', async () => {
     const { gateway } = await startSimulatorWithGateway({ name: 'vpn-1' }, { name: 'Hauptsitz' });
     const { data, envelope } = await gateway.run('system.info');
     expect(data).toMatchObject({ 'system-information': { 'host-name': 'vpn-1' } });
@@ -43,7 +43,7 @@ describe('system.health', () => {
     expect(envelope.raw).toMatchObject({ 'MAX-LICENSED-USERS-REACHED': 'NO', 'USER-COUNT': raw });
   });
 
-  it('sends the documented request', async () => {
+  it('system.health sends the documented request', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('system.health', { status: 'sbr' })).data).toEqual({ 'SBR-AVAILABLE': 1 });
     expect((await gateway.run('system.health')).data).toEqual({ message: expect.any(String) as string });
@@ -74,11 +74,11 @@ describe('system.health', () => {
     ['unknown', 'unknown'],
     [-1, -1],
     [null, null],
-  ])('reads %j as %j', (raw, value) => expect(readHealthValue(raw)).toBe(value));
+  ])('system.health reads %j as %j', (raw, value) => expect(readHealthValue(raw)).toBe(value));
 });
 
 describe('system.esap-packages', () => {
-  it('sends the two flags with two ampersands between them', async () => {
+  it('system.esap-packages sends the two flags with two ampersands between them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { brand: 'apex' });
     const { envelope } = await gateway.run('system.esap-packages', { expand: true, 'exclude-packages': 'true' });
     expect(envelope.request?.path).toMatch(/esaps$/);
@@ -90,7 +90,7 @@ describe('system.esap-packages', () => {
     expect(listRequestLines(simulator)).toEqual(queries.map((query) => `GET ${ESAPS}${query}`));
   });
 
-  it('finds the brand once, in a session', async () => {
+  it('system.esap-packages finds the brand once, in a session', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ brand: 'Zenith' });
     await Promise.all([1, 2].map(() => gateway.run('system.esap-packages', { 'exclude-packages': true })));
     const asked = listRequestLines(simulator).filter((line) => line.includes(ACTIVE_USERS_PATH));

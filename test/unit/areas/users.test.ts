@@ -194,7 +194,7 @@ describe('password in an encrypted form', () => {
     return bodies(simulator).at(-1);
   };
 
-  it('password in an encrypted form is sent back with the user, except beside a new password, and never appears in a plan', async () => {
+  it('an encrypted password is sent back with the user, except beside a new password, and never appears in a plan', async () => {
     expect(await sent({ fullname: 'a', enabled: true })).toMatchObject({ 'password-encrypted': '3u+UR6n8' });
     expect(await sent({ fullname: 'a', 'password-cleartext': 'p' })).not.toHaveProperty('password-encrypted');
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -221,7 +221,7 @@ describe('two simultaneous updates of one user', () => {
     });
   });
 
-  it('two simultaneous updates of one user do not create a user again that is deleted between them', async () => {
+  it('two simultaneous updates do not create a user again who is deleted between them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const where = { server: SERVER, username: 'contractor1' };
     const [, updated] = await Promise.allSettled([
@@ -234,20 +234,23 @@ describe('two simultaneous updates of one user', () => {
 });
 
 describe('users.list', () => {
-  it.each(['list', 'link'] as const)('reads the list one level up when the collection does not exist (%s)', async (collectionInParent) => {
-    const { simulator, gateway } = await startSimulatorWithGateway({
-      variants: { usersAt: 'users', userEntries: 'whole', collectionInParent },
-    });
-    const run = gateway.run('users.list', { server: SERVER });
-    if (collectionInParent === 'link') {
-      // A link to what is not there is no list.
-      expect((await expectFailure(run)).code).toBe('BAD_RESPONSE');
-      return;
-    }
-    const { data } = await run;
-    expect((data as { username: string }[]).map(({ username }) => username)).toEqual(['contractor1', 'jürgen.müller', 'guest 50% / #1']);
-    expect(listRequestLines(simulator)).toEqual([`GET ${USER}`, `GET ${USER.slice(0, -5)}`]);
-  });
+  it.each(['list', 'link'] as const)(
+    'users.list reads the list one level up when the collection does not exist (%s)',
+    async (collectionInParent) => {
+      const { simulator, gateway } = await startSimulatorWithGateway({
+        variants: { usersAt: 'users', userEntries: 'whole', collectionInParent },
+      });
+      const run = gateway.run('users.list', { server: SERVER });
+      if (collectionInParent === 'link') {
+        // A link to what is not there is no list.
+        expect((await expectFailure(run)).code).toBe('BAD_RESPONSE');
+        return;
+      }
+      const { data } = await run;
+      expect((data as { username: string }[]).map(({ username }) => username)).toEqual(['contractor1', 'jürgen.müller', 'guest 50% / #1']);
+      expect(listRequestLines(simulator)).toEqual([`GET ${USER}`, `GET ${USER.slice(0, -5)}`]);
+    },
+  );
 
   it.each([
     ['in an object', { users: { user: [{ username: 'a', 'password-encrypted': 'x', 'password-cleartext': 'y' }] } }, [{ username: 'a' }]],
@@ -264,7 +267,7 @@ describe('users.list', () => {
     ['of links alone', { user: [{ href: '/x' }, { href: '/y' }] }, [{ href: '/x' }, { href: '/y' }]],
     ['of one link', { user: [{ href: '/x' }] }, undefined],
     ['of numbers', { user: [7, 8] }, undefined],
-  ])('reads users %s', async (_what, document, expected) => {
+  ])('users.list reads users %s', async (_what, document, expected) => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(200, JSON.stringify(document))));
     const run = gateway.run('users.list', { server: SERVER });
     if (expected) expect((await run).data).toEqual(expected);
@@ -278,7 +281,7 @@ describe('users.list', () => {
     }
   });
 
-  it('does not try the parent path after another error', async () => {
+  it('users.list does not try the parent path after another error', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === USER, times: 9, status: 403 });
     expect((await expectFailure(gateway.run('users.list', { server: SERVER }))).code).toBe('FORBIDDEN');

@@ -5,7 +5,7 @@ import { createRunContext } from '../../helpers/call';
 import { httpResponse, startRawServer } from '../../helpers/raw-server';
 
 describe('resolveVendor', () => {
-  it('finds the vendor once, from the only key that ends in -enforcer', async () => {
+  it('resolveVendor finds the vendor once, from the only key that ends in -enforcer', async () => {
     const simulator = await startTestSimulator({ vendor: 'zenith' });
     const call = createRunContext(simulator);
     expect(await Promise.all([resolveVendor(call), resolveVendor(call)])).toEqual(['zenith', 'zenith']);
@@ -13,7 +13,7 @@ describe('resolveVendor', () => {
     expect(listRequestLines(simulator)).toEqual(['GET /api/v1/configuration/uac']);
   });
 
-  it('takes the vendor from the settings without a request', async () => {
+  it('resolveVendor takes the vendor from the settings without a request', async () => {
     const simulator = await startTestSimulator();
     expect(await resolveVendor(createRunContext(simulator, {}, { vendor: 'other' }))).toBe('other');
     expect(simulator.requests).toEqual([]);
@@ -32,14 +32,14 @@ describe('resolveVendor', () => {
     }
   });
 
-  it('ignores text values beside the links', async () => {
+  it('resolveVendor ignores text values beside the links', async () => {
     const document = { 'note-enforcer': 'text', 'acme-enforcer': { href: '/api/v1/configuration/uac/x' } };
     expect(await resolveVendor(createRunContext(await startRawServer(() => httpResponse(200, JSON.stringify(document)))))).toBe('acme');
   });
 });
 
 describe('resolveBrand', () => {
-  it('starts the brand with a capital letter, in any spelling', async () => {
+  it('resolveBrand starts the brand with a capital letter, in any spelling', async () => {
     const simulator = await startTestSimulator();
     expect(await resolveBrand(createRunContext(simulator, {}, { brand: 'zenith' }))).toBe('Zenith');
     expect(await resolveBrand(createRunContext(simulator, {}, { brand: 'ZENITH' }))).toBe('ZENITH');

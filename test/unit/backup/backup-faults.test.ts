@@ -12,19 +12,22 @@ import { listOpenFiles } from '../../helpers/open-files';
 import { httpResponse, startRawServer } from '../../helpers/raw-server';
 
 describe('a backup during a fault', () => {
-  it.each(['half', 'headers', 5] as const)('keeps the folder as it was when the connection is cut at %s', async (cut) => {
-    const { gateway, simulator } = await startNamedSimulatorWithGateway();
-    const path = createTemporaryFolder();
-    await takeBackup(gateway, { folder: path, what: 'both' });
-    const before = listNames(path);
-    simulator.fault({ match: ({ path: asked }) => asked.includes('binary-configuration'), cut, times: 3, afterEffect: true });
-    const error = await expectFailure(gateway.run('backup.run', { folder: path, what: 'both', keep: 1 }));
-    expect([error.code, listNames(path)]).toEqual(['BAD_RESPONSE', before]);
-    expect(listOpenFiles()).toEqual([]);
-  });
+  it.each(['half', 'headers', 5] as const)(
+    'a backup during a fault keeps the folder as it was when the connection is cut at %s',
+    async (cut) => {
+      const { gateway, simulator } = await startNamedSimulatorWithGateway();
+      const path = createTemporaryFolder();
+      await takeBackup(gateway, { folder: path, what: 'both' });
+      const before = listNames(path);
+      simulator.fault({ match: ({ path: asked }) => asked.includes('binary-configuration'), cut, times: 3, afterEffect: true });
+      const error = await expectFailure(gateway.run('backup.run', { folder: path, what: 'both', keep: 1 }));
+      expect([error.code, listNames(path)]).toEqual(['BAD_RESPONSE', before]);
+      expect(listOpenFiles()).toEqual([]);
+    },
+  );
 
   it.each(['Busy', 'Service temporarily unavailable!', Buffer.from('no archive at all, but long enough').toString('base64')])(
-    'refuses %j with status 200',
+    'a backup during a fault refuses %j with status 200',
     async (body) => {
       const { gateway, simulator } = await startNamedSimulatorWithGateway();
       const path = createTemporaryFolder();
@@ -34,7 +37,7 @@ describe('a backup during a fault', () => {
     },
   );
 
-  it('keeps the folder as it was on a full or read-only disk', async ({ skip }) => {
+  it('a backup during a fault keeps the folder as it was on a full or read-only disk', async ({ skip }) => {
     const disk = mountSmallDisk(200 * 1024);
     if (!disk) skip('this process may not mount a file system');
     const { path = '' } = disk ?? {};
@@ -54,7 +57,7 @@ describe('a backup during a fault', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('keeps the last backup after a killed run, and the next run cleans up', async () => {
+  it('a backup during a fault keeps the last backup after a killed run, and the next run cleans up', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const good = await takeBackup(gateway, { folder: path });
@@ -83,7 +86,7 @@ describe('a backup during a fault', () => {
     expect((await gateway.run('backup.verify', { folder: path, backup: good.backup })).data).toMatchObject({ ok: 1 });
   });
 
-  it('completes or removes what a run killed between two renames left', async () => {
+  it('a backup during a fault completes or removes what a run killed between two renames left', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const whole = await takeBackup(gateway, { folder: path, what: 'both' });
@@ -112,7 +115,7 @@ describe('a backup during a fault', () => {
     expect(listNames(path).filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
 
-  it('does not rotate away another simultaneous backup; the next run does', async () => {
+  it('a backup during a fault does not rotate away another simultaneous backup; the next run does', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const manifests = (): string[] => listNames(path).filter((name) => name.endsWith('.json'));
@@ -124,7 +127,7 @@ describe('a backup during a fault', () => {
 });
 
 describe('backup.verify', () => {
-  it('finds changed, cut and missing files', async () => {
+  it('backup.verify finds changed, cut and missing files', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const [good, changed, cut, lost] = [

@@ -62,7 +62,7 @@ describe('the fingerprint of an XML configuration', () => {
     ['a switch with white space', '<x-encrypted> on </x-encrypted>', '<x-encrypted>\noff\n</x-encrypted>'],
     ['what follows what is encrypted', '<x-encrypted-by>1</x-encrypted-by>', '<x-encrypted-by>2</x-encrypted-by>'],
     ['a comment beside', '<a><!-- x -->1</a>', '<a><!-- x -->2</a>'],
-  ])('includes %s', (_what, one, other) => {
+  ])('the fingerprint of an XML configuration includes %s', (_what, one, other) => {
     expect(configurationFingerprint(one)).not.toBe(configurationFingerprint(other));
     // The result does not depend on the chunks.
     expect(configurationFingerprint(one, { size: 1 })).toBe(configurationFingerprint(one));
@@ -92,7 +92,7 @@ describe('the fingerprint of an XML configuration', () => {
     ['a secret in a secret', '<a type="secret"><b encoding="secret">1</b></a>', '<a type="secret">2</a>'],
     ['what is encrypted', '<x-ENCRYPTED>1</x-ENCRYPTED>', '<x-ENCRYPTED>2</x-ENCRYPTED>'],
     ['a last change', '<last-config-change>1</last-config-change><last-access>2</last-access>', ''],
-  ])('ignores %s', (_what, one, other) => {
+  ])('the fingerprint of an XML configuration ignores %s', (_what, one, other) => {
     for (const size of [1, 1 << 20]) expect(configurationFingerprint(one, { size })).toBe(configurationFingerprint(other));
   });
 
@@ -107,7 +107,9 @@ describe('the fingerprint of an XML configuration', () => {
     'last-sign-in',
     'last-x-date',
     'saved-at',
-  ])('treats %s as a time', (name) => expect(configurationFingerprint(`<${name}>1</${name}>`)).toBe(configurationFingerprint('')));
+  ])('the fingerprint of an XML configuration treats %s as a time', (name) =>
+    expect(configurationFingerprint(`<${name}>1</${name}>`)).toBe(configurationFingerprint('')),
+  );
   it.each([
     'last-name',
     'last-used-by',
@@ -117,11 +119,11 @@ describe('the fingerprint of an XML configuration', () => {
     'creation-times',
     'x-creation-date',
     'exported-to',
-  ])('does not treat %s as a time', (name) =>
+  ])('the fingerprint of an XML configuration does not treat %s as a time', (name) =>
     expect(configurationFingerprint(`<${name}>1</${name}>`)).not.toBe(configurationFingerprint(`<${name}>2</${name}>`)),
   );
 
-  it('ignores the given elements with everything in them', () => {
+  it('the fingerprint of an XML configuration ignores the given elements with everything in them', () => {
     const ignored = ['fullname', 'tag'];
     expect(configurationFingerprint('<a/><x:fullname>on</x:fullname>', { ignored })).toBe(configurationFingerprint('<a/>'));
     expect(configurationFingerprint('<a tag="on"/>', { ignored })).toBe(configurationFingerprint('<a/>'));
@@ -132,13 +134,13 @@ describe('the fingerprint of an XML configuration', () => {
     );
   });
 
-  it('ignores attributes of the root, but includes its name and texts', () => {
+  it('the fingerprint of an XML configuration ignores attributes of the root, but includes its name and texts', () => {
     expect(xml('<c timestamp="1" version="2"><a/></c>')).toBe(xml('<c version="3"><a/></c>'));
     expect(xml('<c><a/></c>')).not.toBe(xml('<d><a/></d>'));
     expect(xml('<c type="secret">1</c>')).not.toBe(xml('<c type="secret">2</c>'));
   });
 
-  it('equals the fingerprint that earlier versions stored', () => {
+  it('the fingerprint of an XML configuration equals the fingerprint that earlier versions stored', () => {
     const bytes = (...items: (string | number)[]): Buffer =>
       Buffer.concat(items.map((item) => (typeof item === 'string' ? Buffer.from(item) : Buffer.of(item))));
     const hash = (...items: (string | number)[]): string =>
@@ -153,7 +155,7 @@ describe('the fingerprint of an XML configuration', () => {
     expect(fingerprint.digest()).toBe(hash());
   });
 
-  it('includes all of a long value', () => {
+  it('the fingerprint of an XML configuration includes all of a long value', () => {
     const long = 'x'.repeat(70_000);
     expect(configurationFingerprint(`<a>${long}y${long}</a>`)).not.toBe(configurationFingerprint(`<a>${long}z${long}</a>`));
     expect(configurationFingerprint(`<a>${long}y</a>`, { size: 7 })).toBe(configurationFingerprint(`<a>${long}y</a>`));
@@ -187,13 +189,13 @@ describe('the fingerprint of a binary configuration', () => {
 
   const c = (content: string): string => `<c>${content}</c>`;
 
-  it('includes all bytes of a file that is not a ZIP', async () => {
+  it('the fingerprint of a binary configuration includes all bytes of a file that is not a ZIP', async () => {
     const bytes = Buffer.from('no archive at all');
     for (const size of [1, 5, 1000])
       expect(await computeBinaryFingerprint(Readable.from(parts(base64(bytes), size)), undefined, [])).toBe(sha256(bytes));
   });
 
-  it('includes files by name and content, and of XML only its fingerprint', async () => {
+  it('the fingerprint of a binary configuration includes files by name and content, and of XML only its fingerprint', async () => {
     const whole = { 'a.xml': c('<a>1</a><uptime>1</uptime>'), 'b.txt': 'x' };
     const expected = ['a.xml\u0000', 'b.txt\u0000'];
     const lines = [`${expected[0]}${xml(c('<a>1</a>'))}`, `${expected[1]}${crc32('x')}:1`];
@@ -215,14 +217,14 @@ describe('the fingerprint of a binary configuration', () => {
       expect(await zip(other)).not.toBe(await zip(whole));
   });
 
-  it('ignores the given files and elements', async () => {
+  it('the fingerprint of a binary configuration ignores the given files and elements', async () => {
     expect(await zip({ 'a.xml': c('<a>1</a>'), 'b.txt': 'x' }, { ignored: ['b.txt', 'a'] })).toBe(
       await zip({ 'a.xml': c('<a>2</a>'), 'b.txt': 'yy' }, { ignored: ['b.txt', 'a'] }),
     );
     expect(await zip({ 'a.xml': c('x') }, { ignored: ['a.xml'] })).toBe(await zip({}));
   });
 
-  it('uses the checksum of invalid XML, and reads the files after it', async () => {
+  it('the fingerprint of a binary configuration uses the checksum of invalid XML, and reads the files after it', async () => {
     for (const invalid of ['<c><a></c>', '<c>', '']) {
       const files = { 'a.XML': invalid, 'b.xml': c('<a>1</a><uptime>7</uptime>') };
       const lines = [`a.XML\u0000${crc32(invalid)}:${invalid.length}`, `b.xml\u0000${xml(c('<a>1</a>'))}`];
@@ -230,7 +232,7 @@ describe('the fingerprint of a binary configuration', () => {
     }
   });
 
-  it('uses the checksum of a file that cannot be unpacked', async () => {
+  it('the fingerprint of a binary configuration uses the checksum of a file that cannot be unpacked', async () => {
     const files = { 'a.xml': c(`<a>${'1'.repeat(300)}</a>`) };
     const damaged = (bytes: Buffer): Buffer => Buffer.from(bytes.fill(0xff, 35, 40));
     const line = `a.xml\u0000${crc32(files['a.xml'])}:${files['a.xml'].length}`;
@@ -239,7 +241,7 @@ describe('the fingerprint of a binary configuration', () => {
       expect(await zip(files, { entries: ([entry]) => [{ ...(entry as ZipEntry), ...invalid }] })).toBe(sha256(line));
   });
 
-  it('includes files that are stored without compression', async () => {
+  it('the fingerprint of a binary configuration includes files that are stored without compression', async () => {
     const content = Buffer.from(c('<a>1</a><uptime>7</uptime>'));
     const name = Buffer.from('a.xml');
     const extra = Buffer.from('extra');
@@ -254,7 +256,7 @@ describe('the fingerprint of a binary configuration', () => {
       );
   });
 
-  it('throws on a read error, and does not read the rest', async () => {
+  it('the fingerprint of a binary configuration throws on a read error, and does not read the rest', async () => {
     const zipped = writeZip({ 'a.xml': c('<a/>'), 'b.txt': 'x' });
     const entries = readZipDirectory(zipped, zipped.length) ?? [];
     const fault = Object.assign(new Error('the disk does not answer'), { code: 'EIO' });
@@ -270,7 +272,7 @@ describe('the fingerprint of a binary configuration', () => {
     expect(text.destroyed).toBe(true);
   });
 
-  it('throws LIMIT if the XML unpacks to more than any configuration', async () => {
+  it('the fingerprint of a binary configuration throws LIMIT if the XML unpacks to more than any configuration', async () => {
     const zipped = writeZip({ 'a.xml': c('x'.repeat(100)) });
     const [entry] = readZipDirectory(zipped, zipped.length) ?? [];
     const text = (): Readable => Readable.from([base64(zipped)]);

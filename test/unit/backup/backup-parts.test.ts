@@ -92,7 +92,7 @@ describe('the name of a backup', () => {
     expect([parseBackupFileName(file), parseManifestFileName(file)]).toEqual([ofFile, ofManifest]);
   });
 
-  it('differs from other names', () => {
+  it('the name of a backup differs from other names', () => {
     expect([name, `a${name}`, 'a.b_c.d_20200101T000000.000Z', '-_-_20200101T000000.000Z'].map(isBackupName)).toEqual([
       true,
       true,
@@ -140,7 +140,7 @@ describe('parseBackupManifest', () => {
     [{ ...good, format: 'gateway-backup/2', authentication }],
     [{ ...good, files: [file, createFile(good.backup, 'binary', { compression: 'gzip', encryption: 'x', 'hmac-sha256': 'y' })] }],
     [{ ...good, files: [{ ...file, bytes: 0, content: { ...file.content, bytes: 0 } }] }],
-  ])('reads a valid manifest: %#', (value) => {
+  ])('parseBackupManifest reads a valid manifest: %#', (value) => {
     expect(read(value)).toEqual(value);
   });
 
@@ -151,7 +151,7 @@ describe('parseBackupManifest', () => {
     [{ ...good, format: 1 }],
     [{ ...good, format: 'gateway-snapshot/1' }],
     [{ ...good, format: 'x gateway-backup/1' }],
-  ])('returns undefined for other JSON: %#', (value) => {
+  ])('parseBackupManifest returns undefined for other JSON: %#', (value) => {
     expect(read(value)).toBeUndefined();
   });
 
@@ -193,11 +193,11 @@ describe('parseBackupManifest', () => {
     [content({ sha256: 7 })],
     [content({ bytes: -1 })],
     [content({ fingerprint: undefined })],
-  ])('reports a damaged manifest: %#', (value) => {
+  ])('parseBackupManifest reports a damaged manifest: %#', (value) => {
     expect(() => read(value)).toThrow(/^it is damaged$/);
   });
 
-  it('reports what else is wrong', () => {
+  it('parseBackupManifest reports what else is wrong', () => {
     expect(() => parseBackupManifest('{', good.backup)).toThrow(/^it is damaged: it is not JSON$/);
     expect(() => read({ ...good, format: `gateway-backup/${'9'.repeat(90)}` })).toThrow(
       new RegExp(`^its format is "gateway-backup/${'9'.repeat(25)}", which this version does not know$`),
@@ -207,7 +207,7 @@ describe('parseBackupManifest', () => {
 });
 
 describe('readBackupIndex', () => {
-  it('lists backups newest first, unreadable manifests and missing ones', async () => {
+  it('readBackupIndex lists backups newest first, unreadable manifests and missing ones', async () => {
     const place = createTemporaryFolder();
     // The time decides, and of equal times the name.
     writeBackups(
@@ -242,7 +242,7 @@ describe('readBackupIndex', () => {
     });
   });
 
-  it('finds a backup by its name, by a file name, or as latest', async () => {
+  it('readBackupIndex finds a backup by its name, by a file name, or as latest', async () => {
     const place = createTemporaryFolder();
     writeBackups(place, createManifest(1), createManifest(2));
     for (const selector of [
@@ -282,7 +282,7 @@ describe('readBackupIndex', () => {
     );
   });
 
-  it('reports which backups are complete', async () => {
+  it('readBackupIndex reports which backups are complete', async () => {
     const place = createTemporaryFolder();
     const both = createManifest(1, { files: [createFile(toBackupName(1)), createFile(toBackupName(1), 'binary')] });
     writeBackups(place, both);
@@ -310,7 +310,7 @@ describe('rotateBackups', () => {
   }
   const days = (...all: number[]): BackupManifest[] => all.map((day) => createManifest(day));
 
-  it('removes backups above the count or age with their files', async () => {
+  it('rotateBackups removes backups above the count or age with their files', async () => {
     expect((await rotated({}, days(8, 7))).gone).toEqual([]);
     expect((await rotated({ count: 3 }, days(8, 7, 6))).gone).toEqual([6]);
     expect((await rotated({ count: 1 }, days(8, 7))).gone).toEqual([8, 7]);
@@ -322,14 +322,14 @@ describe('rotateBackups', () => {
     expect(names(place)).toHaveLength(4);
   });
 
-  it('counts only complete backups, and keeps the last complete one at any age', async () => {
+  it('rotateBackups counts only complete backups, and keeps the last complete one at any age', async () => {
     expect((await rotated({ count: 2 }, days(8, 7, 6), { lost: [8] })).gone).toEqual([6]);
     expect((await rotated({ count: 1 }, days(8, 7), { lost: [9] })).gone).toEqual([7]);
     expect((await rotated({ days: 0.5 }, days(8, 7), { newest: createManifest(9), lost: [9] })).gone).toEqual([9, 7]);
     expect((await rotated({ days: 0.5 }, days(8, 7))).gone).toEqual([8, 7]);
   });
 
-  it('keeps backups of other appliances and kinds', async () => {
+  it('rotateBackups keeps backups of other appliances and kinds', async () => {
     const binary = createManifest(7, { files: [createFile(toBackupName(7), 'binary')] });
     const both = createManifest(6, { files: [createFile(toBackupName(6)), createFile(toBackupName(6), 'binary')] });
     const other = createManifest(5, { 'serial-number': 'S2' });
@@ -342,7 +342,7 @@ describe('rotateBackups', () => {
     ).toEqual([]);
   });
 
-  it('leaves the last complete backup of the same series for comparison', async () => {
+  it('rotateBackups leaves the last complete backup of the same series for comparison', async () => {
     const place = createTemporaryFolder();
     const authentication = { method: AUTHENTICATION_METHOD, salt: '0'.repeat(32), 'hmac-sha256': 'x' } as const;
     const all = [createManifest(8), createManifest(7, { authentication }), createManifest(6, { 'serial-number': 'S2' }), createManifest(5)];
@@ -395,7 +395,7 @@ describe('recoverBackupFolder', () => {
     for (const name of removed) expect([name, existsSync(join(place, name))]).toEqual([name, false]);
   });
 
-  it('removes a backup whose manifest cannot be renamed', async () => {
+  it('recoverBackupFolder removes a backup whose manifest cannot be renamed', async () => {
     const place = createTemporaryFolder();
     const write = async (day: number): Promise<StoredOutput> => {
       const output = await StoredOutput.create(join(place, `${toBackupName(day)}.xml`), false, undefined);

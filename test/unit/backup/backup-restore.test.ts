@@ -30,7 +30,7 @@ describe('backup.restore', () => {
     ['XML', { what: 'xml', password: AWKWARD_PASSWORD }],
     ['binary', { what: 'binary' }],
     ['both, compressed and encrypted', { what: 'both', gzip: true, passphrase: AWKWARD_PASSWORD }],
-  ])('restores %s after a new backup', async (_name, { what, gzip, ...secrets }: Record<string, unknown>) => {
+  ])('backup.restore restores %s after a new backup', async (_name, { what, gzip, ...secrets }: Record<string, unknown>) => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const before = plain(simulator);
@@ -63,7 +63,7 @@ describe('backup.restore', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('refuses a backup of another appliance unless allowed', async () => {
+  it('backup.restore refuses a backup of another appliance unless allowed', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path });
@@ -77,7 +77,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toHaveLength(1);
   });
 
-  it('selects the latest backup that has the requested kind', async () => {
+  it('backup.restore selects the latest backup that has the requested kind', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const binary = await takeBackup(gateway, { folder: path, what: 'binary' });
@@ -94,7 +94,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).at(-1)).toContain('import-xml');
   });
 
-  it('waits for another import before it makes the new backup', async () => {
+  it('backup.restore waits for another import before it makes the new backup', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     await takeBackup(gateway, { folder: path });
@@ -112,7 +112,7 @@ describe('backup.restore', () => {
     expect(transfers.map((line) => line.replace(/^.*\//, ''))).toEqual(['export-xml', 'import-xml', 'export-xml', 'import-xml']);
   });
 
-  it('imports nothing if its file is removed while it waits', async () => {
+  it('backup.restore imports nothing if its file is removed while it waits', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path });
@@ -130,7 +130,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toHaveLength(1);
   });
 
-  it('restores nothing if the backup before it fails, and says so', async () => {
+  it('backup.restore restores nothing if the backup before it fails, and says so', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     await takeBackup(gateway, { folder: path });
@@ -140,7 +140,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
   });
 
-  it('sends nothing of a damaged backup, and requires the secrets', async () => {
+  it('backup.restore sends nothing of a damaged backup, and requires the secrets', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const secret = await takeBackup(gateway, { folder: path, password: AWKWARD_PASSWORD, passphrase: 'p' });
@@ -162,7 +162,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
   });
 
-  it('says why a backup was not restored, and how to allow it', async () => {
+  it('backup.restore says why a backup was not restored, and how to allow it', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path });
@@ -192,7 +192,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
   });
 
-  it('protects the backup before it like the restored one, and names it', async () => {
+  it('backup.restore protects the backup before it like the restored one, and names it', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const both = await takeBackup(gateway, { folder: path, what: 'both', gzip: true, password: AWKWARD_PASSWORD, passphrase: 'p' });

@@ -153,7 +153,7 @@ describe('a manifest with a passphrase', () => {
 describe('claimBackupName', () => {
   const names = (folder: string): string[] => readdirSync(folder).sort();
 
-  it('reserves a free name, which is free again after the release', async () => {
+  it('claimBackupName reserves a free name, which is free again after the release', async () => {
     const folder = createTemporaryFolder();
     const clock = vi.spyOn(Date, 'now').mockReturnValue(0);
     const first = await claimBackupName(folder, 'vpn', 'S');
@@ -182,14 +182,14 @@ describe('claimBackupName', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('throws if the claim cannot be written', async () => {
+  it('claimBackupName throws if the claim cannot be written', async () => {
     const folder = createTemporaryFolder();
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
     await withPatchedFileHandles({ write: broken }, () => expect(claimBackupName(folder, 'vpn', 'S')).rejects.toThrow('broken disk'));
     expect([names(folder), listOpenFiles()]).toEqual([[], []]);
   });
 
-  it('removes the claims of killed processes and nothing else', async () => {
+  it('claimBackupName removes the claims of killed processes and nothing else', async () => {
     const folder = createTemporaryFolder();
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
     const nameOf = (index: number): string => `vpn_S_20200101T00000${index}.000Z.claim`;
@@ -214,7 +214,7 @@ describe('claimBackupName', () => {
 });
 
 describe('openRegularFile', () => {
-  it('opens regular files and nothing else', async () => {
+  it('openRegularFile opens regular files and nothing else', async () => {
     const folder = createTemporaryFolder();
     const path = join(folder, 'x');
     writeFileSync(path, 'abc');

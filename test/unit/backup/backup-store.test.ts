@@ -64,7 +64,7 @@ async function opened(path: string): Promise<RegularFile> {
 const call = (signal?: AbortSignal) => createRunContext({ url: 'https://127.0.0.1:1' }, signal ? { signal } : {});
 
 describe('StoredOutput', () => {
-  it('writes the content with its length and hash, readable only by the owner', async () => {
+  it('StoredOutput writes the content with its length and hash, readable only by the owner', async () => {
     const plain = await stored();
     const bytes = readFileSync(plain.path);
     expect(bytes.toString()).toBe(CONTENT);
@@ -95,7 +95,7 @@ describe('StoredOutput', () => {
     },
   );
 
-  it.each([{}, { gzip: true }])('reports a write error and leaves nothing: %j', async ({ gzip = false }) => {
+  it.each([{}, { gzip: true }])('StoredOutput reports a write error and leaves nothing: %j', async ({ gzip = false }) => {
     const place = createTemporaryFolder();
     const output = await StoredOutput.create(join(place, 'x.xml'), gzip, undefined);
     const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
@@ -126,7 +126,7 @@ describe('StoredOutput', () => {
     expect(synced).toBe(1);
   });
 
-  it('leaves nothing when it is discarded', async () => {
+  it('StoredOutput leaves nothing when it is discarded', async () => {
     const place = createTemporaryFolder();
     for (const gzip of [true, false]) {
       const output = await StoredOutput.create(join(place, 'x.xml'), gzip, PASSPHRASE);
@@ -148,7 +148,7 @@ describe('verifyFile', () => {
   const rewrite = ({ path }: Made, change: (bytes: Buffer) => Buffer): void => writeFileSync(path, change(readFileSync(path)));
   const about = (storedFile: Made, more: Partial<BackupFile>): Made => ({ ...storedFile, file: { ...storedFile.file, ...more } });
 
-  it('checks the content, or only the hash without the passphrase', async () => {
+  it('verifyFile checks the content, or only the hash without the passphrase', async () => {
     for (const how of [{}, { gzip: true }, { passphrase: PASSPHRASE }, { gzip: true, passphrase: PASSPHRASE }]) {
       const storedFile = await stored(how);
       expect(await check(storedFile, how.passphrase)).toBe('content');
@@ -162,7 +162,7 @@ describe('verifyFile', () => {
     }
   });
 
-  it('says what is wrong', async () => {
+  it('verifyFile says what is wrong', async () => {
     const plain = await stored({ content: '<configuration><a></configuration>' });
     expect(await verifyMessage(plain)).toMatch(/^x is not a complete configuration: .+\.$/);
     const cut = await stored();
@@ -179,7 +179,7 @@ describe('verifyFile', () => {
     expect(await verifyMessage(other)).toBe('x was changed: its SHA-256 differs.');
   });
 
-  it('requires with a passphrase that the passphrase made the file', async () => {
+  it('verifyFile requires with a passphrase that the passphrase made the file', async () => {
     for (const gzip of [true, false]) {
       const storedFile = await stored({ gzip, passphrase: PASSPHRASE });
       expect(await verifyMessage(storedFile, 'another')).toContain(DECRYPTION_FAILED);
@@ -193,7 +193,7 @@ describe('verifyFile', () => {
     }
   });
 
-  it('stops when it is canceled', async () => {
+  it('verifyFile stops when it is canceled', async () => {
     const error = await expectFailure(check(await stored(), undefined, AbortSignal.abort()));
     expect([error.code, error.message, error.details.sent]).toEqual(['ABORTED', 'Canceled while a backup was read.', false]);
   });
@@ -203,9 +203,12 @@ describe('openCheckedContent', () => {
   const readContent = async ({ path, file }: Made, passphrase?: string): Promise<string> =>
     (await buffer(openCheckedContent(await opened(path), file, passphrase))).toString();
 
-  it.each([{}, { gzip: true }, { gzip: true, passphrase: PASSPHRASE }])('returns the exported content: %j', async (how) => {
-    expect(await readContent(await stored(how), how.passphrase)).toBe(CONTENT);
-  });
+  it.each([{}, { gzip: true }, { gzip: true, passphrase: PASSPHRASE }])(
+    'openCheckedContent returns the exported content: %j',
+    async (how) => {
+      expect(await readContent(await stored(how), how.passphrase)).toBe(CONTENT);
+    },
+  );
 
   it.each<[string, { gzip?: boolean; passphrase?: string }, (bytes: Buffer) => Buffer]>([
     ['other content', {}, (bytes) => Buffer.from(bytes.toString().replace('j.doe', 'j.doo'))],
@@ -214,7 +217,7 @@ describe('openCheckedContent', () => {
     ['the same, packed in another way', { gzip: true }, () => gzipSync(CONTENT, { level: 1 })],
     ['what cannot be unpacked', { gzip: true }, (bytes) => Buffer.from(bytes.fill(0, 12, 40))],
     ['what cannot be decrypted', { passphrase: PASSPHRASE }, (bytes) => Buffer.from(bytes.fill(0, 20, 40))],
-  ])('ends before the last byte if the file becomes %s', async (_what, how, change) => {
+  ])('openCheckedContent ends before the last byte if the file becomes %s', async (_what, how, change) => {
     const storedFile = await stored(how);
     const file = await opened(storedFile.path);
     writeFileSync(storedFile.path, change(readFileSync(storedFile.path)));
@@ -231,7 +234,7 @@ describe('openCheckedContent', () => {
     expect(bytes).toBeLessThan(CONTENT.length);
   });
 
-  it.each([{}, { gzip: true }])('reports a read error: %j', async (how) => {
+  it.each([{}, { gzip: true }])('openCheckedContent reports a read error: %j', async (how) => {
     const storedFile = await stored(how);
     const file = await opened(storedFile.path);
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
@@ -249,7 +252,7 @@ describe('openCheckedContent', () => {
 });
 
 describe('verifyBackups', () => {
-  it('reports every backup, and files without one', async () => {
+  it('verifyBackups reports every backup, and files without one', async () => {
     const storedFile = await stored();
     const place = storedFile.path.replace(/\/[^/]+$/, '');
     const time = '2020-01-01T00:00:00.000Z';

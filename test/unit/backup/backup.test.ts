@@ -58,7 +58,7 @@ describe('backup.run', () => {
     expect(listOpenFiles().filter((file) => file.startsWith(path))).toEqual([]);
   });
 
-  it('reports whether the configuration changed, not whether the export did', async () => {
+  it('backup.run reports whether the configuration changed, not whether the export did', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const first = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
@@ -77,7 +77,7 @@ describe('backup.run', () => {
     expect((await takeBackup(gateway, { folder: path, what: 'binary', ignore: ['fullname'] })).changed).toBe(false);
   });
 
-  it('compresses and encrypts so that openssl and gunzip can read the file', async () => {
+  it('backup.run compresses and encrypts so that openssl and gunzip can read the file', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const passphrase = `pass "phrase' & ü`;
@@ -103,7 +103,7 @@ describe('backup.run', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('requires a folder before anything is sent', async () => {
+  it('backup.run requires a folder before anything is sent', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     writeFileSync(join(path, 'file'), '');

@@ -17,7 +17,7 @@ describe('compareDesired', () => {
     ['numbers as text', { a: 20, b: '20', c: [1.5] }, { a: '20', b: 20, c: ['1.5'] }],
     ['null for what is missing', { a: null, b: [], c: {} }, {}],
     ['more in an object of a list', { rule: [{ name: 'x' }] }, { rule: [{ name: 'x', id: '7' }] }],
-  ])('treats the values as equal: %s', (_what, body, present) => {
+  ])('compareDesired treats the values as equal: %s', (_what, body, present) => {
     expect(compareBody(body, present)).toMatchObject({ diff: [], notCompared: [] });
   });
 
@@ -38,11 +38,11 @@ describe('compareDesired', () => {
     ['a number written otherwise', { a: '020' }, { a: 20 }, ['/a']],
     ['names that a pointer escapes', { 'a/b': { 'c~d': 1 } }, {}, ['/a~1b/c~0d']],
     ['names that every object has', { constructor: 'x', toString: 'y' }, {}, ['/constructor', '/toString']],
-  ])('reports a difference: %s', (_what, body, present, expected) => {
+  ])('compareDesired reports a difference: %s', (_what, body, present, expected) => {
     expect(fields(body, present)).toEqual(expected);
   });
 
-  it('reports the current and the desired value of each field', () => {
+  it('compareDesired reports the current and the desired value of each field', () => {
     const { diff } = compareBody({ enabled: true, hosts: ['a'], note: null }, { enabled: 'false', note: 'x' });
     expect(diff).toEqual([
       { path: PATH, field: '/enabled', before: 'false', after: true },
@@ -51,7 +51,7 @@ describe('compareDesired', () => {
     ]);
   });
 
-  it('does not compare hyperlinks and secrets at any depth, but lists them', () => {
+  it('compareDesired does not compare hyperlinks and secrets at any depth, but lists them', () => {
     const body = {
       users: link,
       list: [{ name: 'a', ...link }],
@@ -74,7 +74,7 @@ describe('compareDesired', () => {
     expect(diff[0]).toMatchObject({ after: [{ name: 'api-key', value: '***' }] });
   });
 
-  it('throws BAD_RESPONSE for a resource that is nested too deep', () => {
+  it('compareDesired throws BAD_RESPONSE for a resource that is nested too deep', () => {
     const nested = (depth: number): JsonObject => JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth)) as JsonObject;
     expect(fields(nested(150), nested(150))).toEqual([]);
     expect(() => fields(nested(5000), nested(5000))).toThrow('nested deeper');
@@ -85,7 +85,7 @@ describe('compareDesired', () => {
 });
 
 describe('compareResources', () => {
-  it('reports added, removed and changed fields one by one', () => {
+  it('compareResources reports added, removed and changed fields one by one', () => {
     const diff = compareResources(PATH, { a: 1, gone: { x: 'y' }, list: [1] }, { list: [1, 2], a: '1', come: 'x' });
     expect(diff).toEqual([
       { path: PATH, field: '/gone/x', before: 'y', after: null },
@@ -94,7 +94,7 @@ describe('compareResources', () => {
     ]);
   });
 
-  it('reports whether a secret exists, but neither its value nor links', () => {
+  it('compareResources reports whether a secret exists, but neither its value nor links', () => {
     const before = { psk: 'one', password: '', more: link, users: [{ name: 'a', ...link }] };
     expect(compareResources(PATH, before, { psk: 'two', password: '', more: { href: '/b' } })).toEqual([]);
     expect(compareResources(PATH, before, { psk: '***', password: 'x' })).toEqual([
@@ -103,13 +103,13 @@ describe('compareResources', () => {
     expect(compareResources(PATH, { psk: 'one' }, {})).toEqual([{ path: PATH, field: '/psk', before: '***', after: null }]);
   });
 
-  it('reports an object as soon as an array item has more fields', () => {
+  it('compareResources reports an object as soon as an array item has more fields', () => {
     expect(compareResources(PATH, { rule: [{ name: 'a', id: 1 }] }, { rule: [{ name: 'a' }] })).toHaveLength(1);
   });
 });
 
 describe('compareTrees', () => {
-  it('reports added, removed and changed resources', () => {
+  it('compareTrees reports added, removed and changed resources', () => {
     const before = new Map<string, JsonObject>([
       ['/a', { x: 1 }],
       ['/b', { x: 1 }],
@@ -175,7 +175,7 @@ describe('isHyperlink', () => {
     [[{ href: '/a' }, { b: 1 }], false, false],
     [[], false, false],
     ['/a', false, false],
-  ])('decides about %j', (value, one, some) => expect([isHyperlink(value), containsOnlyLinks(value)]).toEqual([one, some]));
+  ])('isHyperlink decides about %j', (value, one, some) => expect([isHyperlink(value), containsOnlyLinks(value)]).toEqual([one, some]));
 });
 
 describe('the equal flag of compareTrees', () => {

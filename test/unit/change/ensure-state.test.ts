@@ -96,7 +96,7 @@ describe('findNameLists and findUserLists', () => {
 });
 
 describe('the subject of a write', () => {
-  it('the subject of a write is tracked only for writes to the configuration tree', () => {
+  it('the resource of a write is tracked only for writes to the configuration tree', () => {
     const tracked = (method: Request['method'], path: string): boolean => isConfigurationWrite({ method, path });
     expect([tracked('PUT', toPath('x')), tracked('DELETE', toPath('x')), tracked('POST', toPath('x'))]).toEqual([true, true, true]);
     expect([
@@ -107,13 +107,13 @@ describe('the subject of a write', () => {
     ]).toEqual([false, false, false, false]);
   });
 
-  it('the subject of a write is the item of a collection, found by the key in its body', () => {
+  it('the resource of a write is the item of a collection, found by the key in its body', () => {
     expect(toItemPaths('c', { address: '1.2.3.4', name: 'a/b', username: 'u' })).toEqual(['c/a%2Fb', 'c/u', 'c/1.2.3.4']);
     expect(toItemPaths('c', { name: '', username: 7 })).toEqual([]);
     expect(toItemPaths('c', {})).toEqual([]);
   });
 
-  it('the subject of a write is found from a link only if it leads below the interface', () => {
+  it('the resource of a write is found from a link only if it leads below the interface', () => {
     expect(readLinkPath({ href: `https://vpn/base${toPath('x/y/')}` })).toBe(toPath('x/y'));
     expect(readLinkPath({ href: toPath('x') })).toBe(toPath('x'));
     for (const none of [{ href: '/api/v1/system' }, { href: TREE }, { href: 7 }, {}, 'x', null]) expect(readLinkPath(none)).toBeUndefined();
@@ -331,7 +331,7 @@ describe('readStateBefore and readCurrentState', () => {
 describe('restoreState', () => {
   const subject = (path: string, deep = false) => ({ paths: [toPath(path)], deep });
 
-  it('sends nothing and reports no change if the state is already restored', async () => {
+  it('restoreState sends nothing and reports no change if the state is already restored', async () => {
     const { simulator, call } = await startServing({});
     expect(await restoreState({ subject: subject('r'), before: {} }, {}, call)).toEqual([]);
     const state = { [toPath('r')]: { x: '1' } };
@@ -391,7 +391,7 @@ describe('restoreState', () => {
     ['s/local/users/user/u', { username: 'u', 'password-encrypted': 'x', fullname: 'U' }, false],
     ['s/local/users/user/u/more', { username: 'u' }, false],
     ['s/users/user/u', { username: 'u' }, false],
-  ])('gives a restored user who needs a password a random one: %s %j', async (path, resource, made) => {
+  ])('restoreState gives a restored user who needs a password a random one: %s %j', async (path, resource, made) => {
     const { simulator, call } = await startServing({ [path]: resource });
     acceptWrites(simulator);
     const incomplete = await restoreState({ subject: subject(path, true), before: { [toPath(path)]: resource } }, {}, call);
@@ -413,7 +413,7 @@ describe('ensureResource', () => {
     expect(call.record.envelopeFields).toEqual({});
   });
 
-  it('reads once in a dry run and plans the write', async () => {
+  it('ensureResource reads once in a dry run and plans the write', async () => {
     const { simulator } = await startServing({ r: { x: '1' } });
     const planned = createRunContext(simulator, { dryRun: true });
     const diff = [{ path: toPath('r'), field: '/x', before: '1', after: '2' }];
@@ -426,7 +426,7 @@ describe('ensureResource', () => {
     expect([listReads(simulator), planned.record.request?.body]).toEqual([['r'], { x: '2' }]);
   });
 
-  it('sends create-only keys only when it creates the resource', async () => {
+  it('ensureResource sends create-only keys only when it creates the resource', async () => {
     const { simulator, call } = await startServing({ r: { x: '1' } });
     acceptWrites(simulator);
     const body = { x: '1', 'password-cleartext': 's3cret' };
@@ -438,7 +438,7 @@ describe('ensureResource', () => {
     ]);
   });
 
-  it('reports changes of the appliance that nobody asked for', async () => {
+  it('ensureResource reports changes of the appliance that nobody asked for', async () => {
     const { simulator, call } = await startServing({});
     const serveOnce = (times: number, document: JsonObject): void =>
       simulator.fault({ match: ({ method }) => method === 'GET', times, status: 200, body: JSON.stringify(document) });
@@ -466,7 +466,7 @@ describe('ensureResource', () => {
     [{ item: [item], other: '1' }, { name: 'a' }, false],
     [{ item: [item] }, { item: [] }, false],
     [{}, { name: 'a' }, false],
-  ])('decides whether %j is a collection: %j', async (document, body, refused) => {
+  ])('ensureResource decides whether %j is a collection: %j', async (document, body, refused) => {
     const { simulator } = await startServing({ c: document, 'c/known/a': { name: 'a' } });
     const planned = createRunContext(simulator, { dryRun: true });
     const done = await ensureResource({ path: toPath('c'), body }, planned).then(
@@ -516,7 +516,7 @@ describe('missing-ok', () => {
 });
 
 describe('OrderedTasks', () => {
-  it('runs the items in order, also after one that failed', async () => {
+  it('OrderedTasks runs the items in order, also after one that failed', async () => {
     const turns = new OrderedTasks(['a', 'b', 'c']);
     const done: string[] = [];
     const fault = new Error('of b');
@@ -533,7 +533,7 @@ describe('OrderedTasks', () => {
     turns.markDone('d');
   });
 
-  it('lets an item finish before its turn', async () => {
+  it('OrderedTasks lets an item finish before its turn', async () => {
     const turns = new OrderedTasks(['a', 'b']);
     turns.markDone('b');
     let begun = false;

@@ -83,7 +83,7 @@ describe('config.ensure', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it.each([true, false])('sends nothing the second time for any body, also if a PUT merges: %s', async (putMerges) => {
+  it.each([true, false])('config.ensure sends nothing the second time for any body, also if a PUT merges: %s', async (putMerges) => {
     const { simulator, gateway, items } = await trial({ variants: { putMerges } });
     // A new resource is written as given, with truth values as text.
     const fresh = Object.entries(everything).filter(([, value]) => typeof value !== 'boolean');
@@ -143,7 +143,7 @@ describe('config.ensure', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('reports in a dry run what it would change', async () => {
+  it('config.ensure reports in a dry run what it would change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const run = (description: string) =>
       gateway.run('config.ensure', { path: ROLE, body: { description, password: 's3cret-x' } }, { dryRun: true });
@@ -163,7 +163,7 @@ describe('config.ensure', () => {
       'nothing',
       (simulator: Simulator) => void simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.delete('Users'),
     ],
-  ])('writes nothing if somebody else changed the resource in between: %s', async (_what, meanwhile) => {
+  ])('config.ensure writes nothing if somebody else changed the resource in between: %s', async (_what, meanwhile) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path === ROLE_PATH, sideEffect: () => meanwhile(simulator) });
     const error = await expectFailure(gateway.run('config.ensure', { path: ROLE, body: { description: 'ours' } }));
@@ -172,7 +172,7 @@ describe('config.ensure', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('throws CONFLICT if the resource differs after the write', async () => {
+  it('config.ensure throws CONFLICT if the resource differs after the write', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({
       match: ({ method }) => method === 'PUT',
@@ -185,7 +185,7 @@ describe('config.ensure', () => {
     });
   });
 
-  it('reports what the appliance changed itself, and a value that it ignored', async () => {
+  it('config.ensure reports what the appliance changed itself, and a value that it ignored', async () => {
     const { gateway, items } = await trial({ variants: { changesField: 'extra' } });
     items.add(everything as Record<string, never>);
     items.items.get('Ä & 1')?.values.set('extra', 'kept');
@@ -203,7 +203,7 @@ describe('config.ensure', () => {
     });
   });
 
-  it('runs one at a time per path', async () => {
+  it('config.ensure runs one at a time per path', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const texts = ['a', 'b', 'c', 'd'];
     const runs = await Promise.all(texts.map((description) => gateway.run('config.ensure', { path: ROLE, body: { description } })));
@@ -212,7 +212,7 @@ describe('config.ensure', () => {
   });
 
   it.each([{ path: '/', body: {} }, { path: 'users/user-roles/user-role/', body: { name: 'x' } }, { path: ROLE }])(
-    'refuses %j and writes nothing',
+    'config.ensure refuses %j and writes nothing',
     async (input) => {
       const { simulator, gateway } = await startSimulatorWithGateway();
       expect((await expectFailure(gateway.run('config.ensure', input))).code).toBe('BAD_INPUT');
@@ -234,7 +234,7 @@ describe('an ensure with concurrent changes', () => {
     (asBulkResult(data).results[0] as { error?: { code: string; message: string } }).error ?? {};
   const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
 
-  it('says what was sent and what was not', async () => {
+  it('an ensure with concurrent changes says what was sent and what was not', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const theirs = (): void => set(simulator, 'description', 'theirs', 'users', 'user-roles', 'user-role', 'Users');
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path === ROLE_PATH, sideEffect: theirs });
@@ -275,7 +275,7 @@ describe('an ensure with concurrent changes', () => {
     expect(again.message).toContain('The resource was deleted, but exists again: somebody else created it meanwhile.');
   });
 
-  it('reports that the write happened even if the resource cannot be read back', async () => {
+  it('an ensure with concurrent changes reports that the write happened even if the resource cannot be read back', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const reads = ({ method, path }: { method: string; path: string }): boolean => method === 'GET' && path === ROLE_PATH;
     simulator.fault({ match: reads, skip: 2, status: 403, times: Infinity });
@@ -289,7 +289,7 @@ describe('an ensure with concurrent changes', () => {
     expect(listWriteLines(simulator)).toEqual([`PUT ${ROLE_PATH}`]);
   });
 
-  it('plans a deletion without sending it', async () => {
+  it('an ensure with concurrent changes plans a deletion without sending it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await absent(gateway, { dryRun: true });
     expect(envelope).toMatchObject({ wouldChange: true, changed: null, plan: [{ method: 'DELETE', path: unused }], notCompared: [] });
@@ -297,7 +297,7 @@ describe('an ensure with concurrent changes', () => {
     expect([listWriteLines(simulator), roles(simulator).items.has('Unused')]).toEqual([[], true]);
   });
 
-  it('stops waiting when it is canceled', async () => {
+  it('an ensure with concurrent changes stops waiting when it is canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     let release = (): void => undefined;
     simulator.fault({ match: isPut, until: new Promise<void>((resolve) => (release = resolve)) });
@@ -315,7 +315,7 @@ describe('an ensure with concurrent changes', () => {
     expect((await first).envelope.changed).toBe(true);
   });
 
-  it('refuses a collection before anything is written', async () => {
+  it('an ensure with concurrent changes refuses a collection before anything is written', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const body of [{ name: 'x' }, {}]) {
       const error = await expectFailure(gateway.run('config.ensure', { path: 'users/user-roles/user-role', body }));
@@ -407,7 +407,7 @@ describe('config.ensure-all', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('plans all items, and continues after an item that fails', async () => {
+  it('config.ensure-all plans all items, and continues after an item that fails', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const planned = await gateway.run('config.ensure-all', { resources: resources.slice(0, 3), 'allow-absent': true }, { dryRun: true });
     expect(planned.envelope).toMatchObject({ wouldChange: true, changed: null });
@@ -462,7 +462,7 @@ describe('config.ensure-all', () => {
     ],
     ['path is the root of the configuration, which can only be read.', [{ path: '/', body: {} }]],
     ['resources[0] must be an object', [ROLE]],
-  ])('refuses invalid items before anything is sent: %s', async (words, given) => {
+  ])('config.ensure-all refuses invalid items before anything is sent: %s', async (words, given) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('config.ensure-all', { resources: given }));
     expect(error.code).toBe('BAD_INPUT');
@@ -496,7 +496,7 @@ describe('users.ensure', () => {
     expect(passwordOf(simulator)).toBe('s3cret-other');
   });
 
-  it('takes several users and names those that cannot be created', async () => {
+  it('users.ensure takes several users and names those that cannot be created', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { server: 'System Local', username: ['contractor1', 'nobody'], enabled: true };
     const { data } = await gateway.run('users.ensure', input);
@@ -514,7 +514,7 @@ describe('groups.ensure', () => {
   const catalog = { server: 'Corp AD', directory: 'ad' };
   const names = (data: unknown): string[] => (data as { name: string }[]).map(({ name }) => name);
 
-  it('sets the exact list in any order, and sends nothing the second time', async () => {
+  it('groups.ensure sets the exact list in any order, and sends nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const group = (name: string) => ({ name, group: `CORP\\${name}` });
     const groups = [group('Staff'), group('vpn users')];
@@ -541,7 +541,7 @@ describe('groups.ensure', () => {
 });
 
 describe('policy.ensure-radius-client', () => {
-  it('creates a client, sends nothing if equal, and writes differences', async () => {
+  it('policy.ensure-radius-client creates a client, sends nothing if equal, and writes differences', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const run = (group: string) => gateway.run('policy.ensure-radius-client', { name: 'Switch 3/1', client: { 'location-group': group } });
     expect((await run('Default')).envelope.changed).toBe(true);

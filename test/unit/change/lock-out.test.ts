@@ -42,7 +42,7 @@ describe('the lock-out guard', () => {
     expect(simulator.logins).toBe(logins + 1);
   });
 
-  it('restores selected-ip if it lacks the address of this machine', async () => {
+  it('the lock-out guard restores selected-ip if it lacks the address of this machine', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.add-source-ip', ONE);
     const before = (await gateway.run('config.get', { path: `${REALM}/authentication-policy/source-ip` })).data;
@@ -55,7 +55,7 @@ describe('the lock-out guard', () => {
     await gateway.run('system.info');
   });
 
-  it('removes a new address that locks this machine out', async () => {
+  it('the lock-out guard removes a new address that locks this machine out', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.add-source-ip', { ...ONE, address: '127.0.0.0', netmask: '255.0.0.0' });
     await gateway.run('administrators.set-source-ip-mode', MODE);
@@ -66,7 +66,7 @@ describe('the lock-out guard', () => {
     expect(JSON.stringify(data)).not.toContain('127.0.0.1');
   });
 
-  it('restores a role mapping that no longer contains the account', async () => {
+  it('the lock-out guard restores a role mapping that no longer contains the account', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { ruleUserNames: true } });
     const path = `${REALM}/role-mapping-rules`;
     await gateway.run('administrators.set-role-mapping', { realm: 'Admin Users', rules: rules('api-admin') });
@@ -79,15 +79,18 @@ describe('the lock-out guard', () => {
     expect((await gateway.run('config.get', { path })).data).toEqual(before);
   });
 
-  it.each(['config.update', 'config.ensure', 'config.delete'])('restores the realm when %s makes it refuse the account', async (name) => {
-    const { simulator, gateway } = await startSimulatorWithGateway();
-    const before = (await gateway.run('config.get', { path: REALM })).data;
-    const body = { 'authentication-server': 'System Local' };
-    const error = await expectFailure(gateway.run(name, { path: REALM, ...(name !== 'config.delete' && { body }) }));
-    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
-    expect((await gateway.run('config.get', { path: REALM })).data).toEqual(before);
-    expect(listRequestLines(simulator).length).toBeGreaterThan(2);
-  });
+  it.each(['config.update', 'config.ensure', 'config.delete'])(
+    'the lock-out guard restores the realm when %s makes it refuse the account',
+    async (name) => {
+      const { simulator, gateway } = await startSimulatorWithGateway();
+      const before = (await gateway.run('config.get', { path: REALM })).data;
+      const body = { 'authentication-server': 'System Local' };
+      const error = await expectFailure(gateway.run(name, { path: REALM, ...(name !== 'config.delete' && { body }) }));
+      expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+      expect((await gateway.run('config.get', { path: REALM })).data).toEqual(before);
+      expect(listRequestLines(simulator).length).toBeGreaterThan(2);
+    },
+  );
 
   it('the lock-out guard also acts if the outcome of the write is unknown, and if the run is canceled meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -107,7 +110,7 @@ describe('the lock-out guard', () => {
   it.each([
     ['a 500', { status: 500 }],
     ['errors in the result of a 200', { status: 200, body: '{"result":{"errors":[{"message":"Partly done"}]}}' }],
-  ])('acts after %s as well, because the write may have happened', async (_name, answer) => {
+  ])('the lock-out guard acts after %s as well, because the write may have happened', async (_name, answer) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ method }) => method === 'PUT', afterEffect: true, ...answer });
@@ -118,7 +121,7 @@ describe('the lock-out guard', () => {
   it.each([
     ['answered with 500', { status: 500 }],
     ['cut', { cut: 'before-headers' as const }],
-  ])('lets the login decide when the restore was applied but %s', async (_name, answer) => {
+  ])('the lock-out guard lets the login decide when the restore was applied but %s', async (_name, answer) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ method }) => method === 'PUT', skip: 1, afterEffect: true, ...answer });
@@ -128,7 +131,7 @@ describe('the lock-out guard', () => {
     await gateway.run('system.info');
   });
 
-  it('restores when the new key may no longer read the changed resource', async () => {
+  it('the lock-out guard restores when the new key may no longer read the changed resource', async () => {
     let logins = 0;
     let roles = '["full"]';
     const firstKey = Buffer.from('key-1:').toString('base64');
@@ -151,7 +154,7 @@ describe('the lock-out guard', () => {
     expect(roles).toBe('["full"]');
   });
 
-  it('removes a creation that the appliance filed under another name', async () => {
+  it('the lock-out guard removes a creation that the appliance filed under another name', async () => {
     const collection = '/api/v1/configuration/administrators/ips';
     const items = new Set(['10.0.0.0/255.0.0.0']);
     const server = await startRawServer(
@@ -171,7 +174,7 @@ describe('the lock-out guard', () => {
     expect([...items]).toEqual(['10.0.0.0/255.0.0.0']);
   });
 
-  it('says so if the earlier state cannot be restored', async () => {
+  it('the lock-out guard says so if the earlier state cannot be restored', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ method }) => method === 'PUT', skip: 1, status: 403, body: '{"result":{"errors":[{"message":"No"}]}}' });
@@ -249,7 +252,7 @@ describe('the lock-out guard', () => {
     expect((await expectFailure(gateway.run('system.info'))).message).not.toContain(keys[0]?.key);
   });
 
-  it('records the restore in the journal', async () => {
+  it('the lock-out guard records the restore in the journal', async () => {
     const journal = mkdtempSync(join(tmpdir(), 'lock-out-'));
     onTestFinished(() => rmSync(journal, { recursive: true }));
     const { gateway } = await startSimulatorWithGateway({}, { journal });
@@ -327,7 +330,7 @@ describe('a change that locks the account out', () => {
     expect([listWrites(), logins()]).toEqual([['PUT {"a":"b"}'], 3]);
   });
 
-  it('restores a secret as far as it was shown, because no response proves it', async () => {
+  it('a change that locks the account out restores a secret as far as it was shown, because no response proves it', async () => {
     const { gateway, sent: listWrites } = await startLockedAppliance(httpResponse(200, '{"a":"before"}'));
     const body = { 'shared-secret': 'correct horse' };
     expect((await expectFailure(gateway.run('config.update', { ...update, body }))).code).toBe('LOCKED_OUT');
@@ -343,22 +346,25 @@ describe('a change that locks the account out', () => {
       { path: `configuration/${update.path}`, body: { a: 'b' } },
       'the created resource was not found.',
     ],
-  ])('reports that it must be restored manually %s', async (_where, before, operation, input, reason) => {
-    const { gateway, sent: listWrites } = await startLockedAppliance(before);
-    const error = await expectFailure(gateway.run(operation, input));
-    expect(error).toMatchObject({
-      code: 'LOCKED_OUT',
-      details: { sent: true },
-      cause: { restored: false, changed: true, refused: 'FORBIDDEN' },
-    });
-    expect(error.message).toMatch(refused);
-    expect(error.message).toContain(
-      `The earlier state could not be restored: ${reason} Restore it manually while the current key is still valid.`,
-    );
-    expect(listWrites()).toHaveLength(1);
-  });
+  ])(
+    'a change that locks the account out reports that it must be restored manually %s',
+    async (_where, before, operation, input, reason) => {
+      const { gateway, sent: listWrites } = await startLockedAppliance(before);
+      const error = await expectFailure(gateway.run(operation, input));
+      expect(error).toMatchObject({
+        code: 'LOCKED_OUT',
+        details: { sent: true },
+        cause: { restored: false, changed: true, refused: 'FORBIDDEN' },
+      });
+      expect(error.message).toMatch(refused);
+      expect(error.message).toContain(
+        `The earlier state could not be restored: ${reason} Restore it manually while the current key is still valid.`,
+      );
+      expect(listWrites()).toHaveLength(1);
+    },
+  );
 
-  it('restores the state that another run left while this one waited', async () => {
+  it('a change that locks the account out restores the state that another run left while this one waited', async () => {
     const exclusive = vi.spyOn(processCoordination, 'runExclusive');
     onTestFinished(() => exclusive.mockRestore());
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -412,7 +418,7 @@ describe('the login after a change', () => {
     expect(outcomes).toEqual(CODES.map((code) => ((passing as readonly string[]).includes(code) ? ['none', 2] : ['LOCKED_OUT', 2])));
   });
 
-  it('counts as locked out after two failures', async () => {
+  it('the login after a change counts as locked out after two failures', async () => {
     expect(await Promise.all(passing.map((code) => after(code, 2)))).toEqual(passing.map(() => ['LOCKED_OUT', 3]));
   });
 

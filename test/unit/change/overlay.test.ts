@@ -13,7 +13,7 @@ describe('mergeForPut', () => {
     ['hyperlinks that are there', { a: LINK }, { a: { href: '/other' } }, { a: LINK }],
     ['a hyperlink that is new', {}, { a: LINK }, { a: LINK }],
     ['names that every object has', {}, { constructor: 1, toString: true }, { constructor: 1, toString: 'true' }],
-  ])('keeps or takes a value: %s', (_what, present, given, whole) => expect(mergeForPut(present, given)).toEqual(whole));
+  ])('mergeForPut keeps or takes a value: %s', (_what, present, given, whole) => expect(mergeForPut(present, given)).toEqual(whole));
 
   it.each<[string, unknown, unknown, unknown]>([
     ['a truth value where nothing tells', true, undefined, 'true'],
@@ -36,7 +36,7 @@ describe('mergeForPut', () => {
     ['items in items', [[1]], [['a']], [['1']]],
     ['objects in a list, by key', [{ n: 1, on: true, constructor: 2 }], [{ n: 'a', on: false }], [{ n: '1', on: true, constructor: 2 }]],
     ['objects in a list of texts', [{ n: 1 }], ['a'], [{ n: 1 }]],
-  ])('writes %s in the type of the appliance', (_what, value, there, written) => {
+  ])('mergeForPut writes %s in the type of the appliance', (_what, value, there, written) => {
     expect(mergeForPut(there === undefined ? {} : { a: there }, { a: value })).toEqual({ a: written });
   });
 
@@ -45,7 +45,7 @@ describe('mergeForPut', () => {
     ['as dots', { password: '••••', secret: '***', psk: '●●', a: 1 }, {}, { a: 1 }],
     ['in whatever form beside a new one', { 'password-encrypted': 'x' }, { 'password-cleartext': 'y' }, { 'password-cleartext': 'y' }],
     ['in whatever form, written together', { passwordHash: 'x' }, { password: 'y' }, { password: 'y' }],
-  ])('omits a password that was read %s', (_what, present, given, whole) => expect(mergeForPut(present, given)).toEqual(whole));
+  ])('mergeForPut omits a password that was read %s', (_what, present, given, whole) => expect(mergeForPut(present, given)).toEqual(whole));
 
   it.each<[string, JsonObject, JsonObject]>([
     ['encrypted', { 'password-encrypted': 'x' }, { a: '1' }],
@@ -53,5 +53,7 @@ describe('mergeForPut', () => {
     ['that is a number', { psk: 4711 }, {}],
     ['beside another new secret', { 'shared-secret': 'x' }, { 'password-cleartext': 'y' }],
     ['whose name only begins like clear text', { 'cleartext-password': 'x' }, {}],
-  ])('sends back a secret %s', (_what, present, given) => expect(mergeForPut(present, given)).toEqual({ ...present, ...given }));
+  ])('mergeForPut sends back a secret %s', (_what, present, given) =>
+    expect(mergeForPut(present, given)).toEqual({ ...present, ...given }),
+  );
 });

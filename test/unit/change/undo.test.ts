@@ -20,7 +20,7 @@ async function readJournalId(run: ReturnType<AnyGateway['run']>): Promise<string
 const role = ({ state }: Simulator) => state.configuration.resource('users', 'user-roles', 'user-role', 'Users');
 
 describe('journal.undo', () => {
-  it('undoes an undo', async () => {
+  it('journal.undo undoes an undo', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await readJournalId(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
     const [undone] = [await readJournalId(gateway.run('journal.undo', { id }))].flat();
@@ -29,7 +29,7 @@ describe('journal.undo', () => {
     expect(simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.has('Unused')).toBe(false);
   });
 
-  it.each([true, false])('removes a field that the write added, also if a PUT merges: %s', async (putMerges) => {
+  it.each([true, false])('journal.undo removes a field that the write added, also if a PUT merges: %s', async (putMerges) => {
     const { simulator, gateway } = await startWithJournal({ variants: { putMerges } });
     const before = serializeConfiguration(simulator);
     const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
@@ -41,7 +41,7 @@ describe('journal.undo', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('throws CONFLICT with the difference if somebody else has written since', async () => {
+  it('journal.undo throws CONFLICT with the difference if somebody else has written since', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
     role(simulator).values.set('description', 'theirs');
@@ -57,7 +57,7 @@ describe('journal.undo', () => {
     expect((await expectFailure(gateway.run('journal.undo', { id }))).code).toBe('CONFLICT');
   });
 
-  it('keeps what somebody else has created below a created resource', async () => {
+  it('journal.undo keeps what somebody else has created below a created resource', async () => {
     const { simulator, gateway } = await startWithJournal();
     const server = 'authentication/auth-servers/auth-server/Extra';
     const id = await readJournalId(gateway.run('config.update', { path: server, body: { 'auth-server-type': 'local' } }));
@@ -70,7 +70,7 @@ describe('journal.undo', () => {
     expect((await expectFailure(gateway.run('config.get', { path: server }))).code).toBe('NOT_FOUND');
   });
 
-  it('restores everything below a deleted resource', async () => {
+  it('journal.undo restores everything below a deleted resource', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const server = 'authentication/auth-servers/auth-server/System Local';
@@ -106,7 +106,7 @@ describe('journal.undo', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('restores linked parts that were written with their resource', async () => {
+  it('journal.undo restores linked parts that were written with their resource', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const body = { description: 'x', general: { 'session-options': { 'idle-timeout': '33' } } };
@@ -120,7 +120,7 @@ describe('journal.undo', () => {
     }
   });
 
-  it('reports an earlier password that cannot come back', async () => {
+  it('journal.undo reports an earlier password that cannot come back', async () => {
     const { gateway } = await startWithJournal();
     const input = { server: 'System Local', username: 'contractor1', 'password-cleartext': 's3cret-word', fullname: 'New' };
     const id = await readJournalId(gateway.run('users.update', input));
@@ -129,7 +129,7 @@ describe('journal.undo', () => {
     expect(JSON.stringify(await fetchJournalEntries(gateway))).not.toContain('s3cret');
   });
 
-  it('handles a write with unknown outcome, whether it happened or not', async () => {
+  it('journal.undo handles a write with unknown outcome, whether it happened or not', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     for (const afterEffect of [true, false]) {
@@ -175,7 +175,7 @@ describe('journal.undo', () => {
     expect(values.get('enabled')).toBe('true');
   });
 
-  it('refuses an entry without undo, and reports unknown ids', async () => {
+  it('journal.undo refuses an entry without undo, and reports unknown ids', async () => {
     const { gateway, journal, simulator } = await startWithJournal({ sessions: 3 });
     const kills = (await gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } })).envelope.journal as string[];
     const error = await expectFailure(gateway.run('journal.undo', { id: kills }));
@@ -228,7 +228,7 @@ describe('journal.undo', () => {
     }
   });
 
-  it('does not delete a created resource that was replaced or removed since', async () => {
+  it('journal.undo does not delete a created resource that was replaced or removed since', async () => {
     const { simulator, gateway } = await startWithJournal();
     const path = `${ROLES}/New`;
     const roles = simulator.state.configuration.collection(...ROLES.split('/'));
@@ -249,7 +249,7 @@ describe('journal.undo', () => {
     ]);
   });
 
-  it('does not overwrite a resource that was created after the deletion', async () => {
+  it('journal.undo does not overwrite a resource that was created after the deletion', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await readJournalId(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
     simulator.state.configuration.collection(...ROLES.split('/')).add({ name: 'Unused', description: 'theirs' });
@@ -259,7 +259,7 @@ describe('journal.undo', () => {
     expect(first).toMatchObject({ field: '', before: null, after: { description: 'theirs' } });
   });
 
-  it('sends only what differs', async () => {
+  it('journal.undo sends only what differs', async () => {
     const { simulator, gateway } = await startWithJournal();
     const undoEntry = async (id: string): Promise<[string[], unknown]> => {
       simulator.requests.length = 0;
@@ -285,7 +285,7 @@ describe('journal.undo', () => {
     ]);
   });
 
-  it('gives a restored user a random password', async () => {
+  it('journal.undo gives a restored user a random password', async () => {
     const { simulator, gateway } = await startWithJournal();
     const server = { server: 'System Local', 'password-cleartext': 's3cret-word' };
     for (const username of ['one', 'two']) await gateway.run('users.create', { ...server, username });
@@ -306,7 +306,7 @@ describe('journal.undo', () => {
     expect(new Set(passwords).size).toBe(2);
   });
 
-  it('throws CONFLICT if the restored state differs', async () => {
+  it('journal.undo throws CONFLICT if the restored state differs', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
     const theirs = (): void => void role(simulator).values.set('description', 'theirs');
@@ -336,7 +336,7 @@ describe('journal.undo', () => {
     expect((await gateway.run('journal.undo', { id: [] })).envelope).not.toHaveProperty('incomplete');
   });
 
-  it('gives the reason why an entry has no undo', async () => {
+  it('journal.undo gives the reason why an entry has no undo', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 1 });
     const kill = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } });
     const undoMessage = async (id: unknown): Promise<string> => (await expectFailure(gateway.run('journal.undo', { id }))).message;

@@ -86,11 +86,11 @@ describe('isContainmentRecord', () => {
     [{ ...recordOf(1), accounts: [{ state: 'wanted' }] }, false],
     [{ ...recordOf(1), accounts: [{ server: 's', state: 'gone' }] }, false],
     [{ ...recordOf(1), accounts: [{ server: 's', state: 'wanted' }, { server: 's' }] }, false],
-  ])('tells records from other values: %j', (value, expected) => {
+  ])('isContainmentRecord tells records from other values: %j', (value, expected) => {
     expect(isContainmentRecord(value)).toBe(expected);
   });
 
-  it('compares the end with the clock and names the subject', () => {
+  it('isContainmentRecord compares the end with the clock and names the subject', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-20T08:00:00.000Z') });
     onTestFinished(() => void vi.useRealTimers());
     expect(isPastEnd(recordOf(1))).toBe(false);
@@ -113,7 +113,7 @@ describe('isContainmentOver', () => {
   };
   const jump = (hours: number): void => void vi.setSystemTime(Date.now() + hours * HOUR);
 
-  it('releases nobody if the clock is two hours ahead for a second', () => {
+  it('isContainmentOver releases nobody if the clock is two hours ahead for a second', () => {
     start();
     const known = record(1);
     for (const note of [noteContainmentEnd, observeContainmentEnd]) {
@@ -146,7 +146,7 @@ describe('isContainmentOver', () => {
     expect(isContainmentOver(known)).toBe(true);
   });
 
-  it('ends in another process at once by both clocks, or when two polls agree', () => {
+  it('isContainmentOver ends in another process at once by both clocks, or when two polls agree', () => {
     start();
     const known = record(1);
     expect(isContainmentOver(known)).toBe(false);
@@ -164,7 +164,7 @@ describe('isContainmentOver', () => {
     expect(isContainmentOver(record(1, { id: idOf(8), releasing: true }))).toBe(true);
   });
 
-  it('starts over when the end was extended', () => {
+  it('isContainmentOver starts over when the end was extended', () => {
     start();
     const known = record(1);
     noteContainmentEnd(known);
@@ -221,7 +221,7 @@ describe('FolderStore', () => {
     ['no JSON', '{'],
     ['no record', '{}'],
     ['that of another file', JSON.stringify(recordOf(2))],
-  ])('reports a damaged file and returns the other records: %s', async (_what, text) => {
+  ])('FolderStore reports a damaged file and returns the other records: %s', async (_what, text) => {
     const folder = createTemporaryFolder();
     const store = getContainmentStores(APPLIANCE).forFolder(folder);
     const file = join(folder, `contained-${idOf(1)}.json`);
@@ -237,7 +237,7 @@ describe('FolderStore', () => {
     expect((await tryReadContainments(APPLIANCE)).containments).toEqual([{ record: recordOf(3), store }]);
   });
 
-  it('reports a folder that does not exist, and the first of several faults', async () => {
+  it('FolderStore reports a folder that does not exist, and the first of several faults', async () => {
     const folder = join(createTemporaryFolder(), 'none');
     const store = getContainmentStores(APPLIANCE).forFolder(folder);
     expect((await store.readAll()).fault).toMatchObject({
@@ -260,7 +260,7 @@ describe('FolderStore', () => {
     expect(await expectFailure(readContainments(APPLIANCE))).toMatchObject({ code: 'BAD_INPUT' });
   });
 
-  it('keeps records in memory until the process restarts', async () => {
+  it('FolderStore keeps records in memory until the process restarts', async () => {
     const memory = getContainmentStores(APPLIANCE).forFolder(undefined);
     await memory.put(recordOf(1));
     await memory.put(recordOf(2));
@@ -325,7 +325,7 @@ describe('withLockFile', () => {
     ['of nobody, for some seconds', '', 6],
     ['of something else, for long', `${HOST_HASH}-x`, 121],
     ['of no process, for long', `${HOST_HASH}-0`, 121],
-  ])('takes over a lock file %s', async (_what, holder, seconds) => {
+  ])('withLockFile takes over a lock file %s', async (_what, holder, seconds) => {
     const file = place();
     writeFileSync(file, holder);
     aged(file, seconds);
@@ -339,7 +339,7 @@ describe('withLockFile', () => {
     ['of no process', `${HOST_HASH}-0`, 6],
     ['of something else', `${HOST_HASH}-x`, 6],
     ['that is none, and stays', '/', 1000],
-  ])('waits one minute for a lock file %s, then fails', async (_what, holder, seconds) => {
+  ])('withLockFile waits one minute for a lock file %s, then fails', async (_what, holder, seconds) => {
     const file = place();
     // The time is set to a full second and frozen, so that the age of the file is exact.
     const now = new Date('2026-11-20T08:00:00.000Z');
@@ -361,13 +361,13 @@ describe('withLockFile', () => {
     expect(existsSync(file)).toBe(true);
   });
 
-  it('runs without a lock file where none can be created', async () => {
+  it('withLockFile runs without a lock file where none can be created', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     expect(await withLockFile(join(createTemporaryFolder(), 'none', 'x.lock'), () => Promise.resolve(vi.getTimerCount()))).toBe(0);
   });
 
-  it('updates the time of the lock file every ten seconds', async () => {
+  it('withLockFile updates the time of the lock file every ten seconds', async () => {
     const file = place();
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -434,7 +434,7 @@ describe('EnforcementLoop', () => {
     expect(others.limits).toEqual([]);
   });
 
-  it('reads the folder of a participant', async () => {
+  it('EnforcementLoop reads the folder of a participant', async () => {
     const folder = createTemporaryFolder();
     await getContainmentStores(APPLIANCE).forFolder(folder).put(recordOf(1));
     resetContainmentStores();
@@ -444,7 +444,7 @@ describe('EnforcementLoop', () => {
     await eventually(() => expect(one.looks.at(-1)).toEqual([1, expect.stringContaining('is damaged') as string]));
   });
 
-  it('doubles the time limit after a timeout and reports the timeout', async () => {
+  it('EnforcementLoop doubles the time limit after a timeout and reports the timeout', async () => {
     await getContainmentStores(APPLIANCE).forFolder(undefined).put(recordOf(1));
     let now = 1000;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);

@@ -116,7 +116,7 @@ describe('contain.contain', () => {
     ]);
   });
 
-  it('contain.contain is listed, and a release restores the accounts', async () => {
+  it('a containment is listed, and a release restores the accounts', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     const { id, until } = await contain(gateway, { name: NAME, servers: [SERVER] });
@@ -147,7 +147,7 @@ describe('contain.contain', () => {
     expect(isEnabled(simulator, NAME)).toBe('true');
   });
 
-  it('accepts a directory user, but not an unknown auth server', async () => {
+  it('contain.contain accepts a directory user, but not an unknown auth server', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id] = [simulator.state.sessions.add({ 'active-user-name': 'from.directory' })];
     expect(await contain(gateway, { name: 'from.directory', servers: [SERVER] })).toMatchObject({
@@ -189,7 +189,7 @@ describe('contain.contain', () => {
     [{ name: NAME, minutes: 1e9 }, 'minutes'],
     [{ name: NAME, folder: ' ' }, 'folder is blank.'],
     [{ name: NAME, folder: '/nowhere/at/all' }, 'folder'],
-  ])('rejects %j with BAD_INPUT and sends no write', async (input, words) => {
+  ])('contain.contain rejects %j with BAD_INPUT and sends no write', async (input, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       {},
       { secondFactor: 'password', secondUsername: 'second', secondPassword: 'p' },
@@ -209,7 +209,7 @@ describe('contain.contain', () => {
     expect((await contain(gateway, { name: 'two', max: 2 })).id).toBe(id);
   });
 
-  it('keeps the id and the later end of a containment that exists', async () => {
+  it('contain.contain keeps the id and the later end of a containment that exists', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     const first = await contain(gateway, { name: NAME, minutes: 60 });
@@ -221,7 +221,7 @@ describe('contain.contain', () => {
     expect((await gateway.run('contain.list')).data).toHaveLength(1);
   });
 
-  it('sends and records nothing in a dry run', async () => {
+  it('contain.contain sends and records nothing in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 2);
     const { data, envelope } = await gateway.run('contain.contain', { name: NAME, servers: [SERVER] }, { dryRun: true });
@@ -297,7 +297,7 @@ describe('a containment with failing requests', () => {
     expect(more.some((id) => simulator.state.sessions.has(id))).toBe(false);
   });
 
-  it('disables the account even if the list of sessions fails', async () => {
+  it('a containment with failing requests disables the account even if the list of sessions fails', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     simulator.fault({ match: ({ path }) => path.includes('active-users'), status: 403, times: Infinity });
@@ -306,7 +306,7 @@ describe('a containment with failing requests', () => {
     expect(isEnabled(simulator, NAME)).toBe('false');
   });
 
-  it('continues a failed release without containing the person again', async () => {
+  it('a containment with failing requests continues a failed release without containing the person again', async () => {
     const { simulator, gateway, enabled } = await twoServers();
     const { id } = await contain(gateway, { name: NAME, servers: [SERVER, 'Extra'] });
     simulator.fault({ match: ({ method, path }) => method === 'PUT' && path.includes('Extra'), status: 422 });
@@ -323,7 +323,7 @@ describe('a containment with failing requests', () => {
     expect(listWriteLines(simulator)).toHaveLength(writesBefore + 1);
   });
 
-  it('rejects invalid requests before anything is sent', async () => {
+  it('a containment with failing requests rejects invalid requests before anything is sent', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const told = async (operation: string, input: Record<string, unknown>): Promise<string> =>
       (await expectFailure(gateway.run(operation, input))).message;
@@ -363,13 +363,13 @@ describe('enforceContainments', () => {
     expect(listWriteLines(simulator)).toHaveLength(20);
   });
 
-  it('sends nothing without containments', async () => {
+  it('enforceContainments sends nothing without containments', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await looksFrom(keeping(gateway));
     expect(simulator.requests).toEqual([]);
   });
 
-  it('ends a session once, even if the appliance still lists it', async () => {
+  it('enforceContainments ends a session once, even if the appliance still lists it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const kept = keeping(gateway);
     const { id } = await contain(gateway, { name: NAME });
@@ -401,7 +401,7 @@ describe('enforceContainments', () => {
     expect((await gateway.run('contain.list')).data).toMatchObject([{ 'ended-meanwhile': 0 }]);
   });
 
-  it('polls but changes nothing if the settings demand a dry run', async () => {
+  it('enforceContainments polls but changes nothing if the settings demand a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await contain(gateway, { name: NAME });
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
@@ -412,7 +412,7 @@ describe('enforceContainments', () => {
     expect([listWriteLines(simulator).length, simulator.state.sessions.has(session), kept.events]).toEqual([before, true, []]);
   });
 
-  it('reports a failed release and continues with the others', async () => {
+  it('enforceContainments reports a failed release and continues with the others', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of [NAME, 'b.jones']) signedIn(simulator, name, 0);
     for (const name of [NAME, 'b.jones']) await contain(gateway, { name, servers: [SERVER], minutes: 0.001 });
@@ -428,7 +428,7 @@ describe('enforceContainments', () => {
     expect([isEnabled(simulator, NAME), isEnabled(simulator, 'b.jones')]).toEqual(['true', 'true']);
   });
 
-  it('spares a released person', async () => {
+  it('enforceContainments spares a released person', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const kept = keeping(gateway);
     await contain(gateway, { name: NAME });
@@ -438,7 +438,7 @@ describe('enforceContainments', () => {
     expect(simulator.state.sessions.has(session)).toBe(true);
   });
 
-  it('releases at the end of a containment and reports it', async () => {
+  it('enforceContainments releases at the end of a containment and reports it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     const kept = keeping(gateway);
@@ -448,7 +448,7 @@ describe('enforceContainments', () => {
     expect((await gateway.run('contain.list')).data).toEqual([]);
   });
 
-  it('reads the whole list for many people and reads few by name', async () => {
+  it('enforceContainments reads the whole list for many people and reads few by name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of ['a', 'b', 'c', 'd']) await contain(gateway, { name });
     const before = listRequestLines(simulator).length;
@@ -458,7 +458,7 @@ describe('enforceContainments', () => {
     expect(new Set(listRequestLines(simulator).slice(before))).toEqual(new Set(['GET /api/v1/system/active-users?number=200&start=0']));
   });
 
-  it('uses the lists of a watch in place of its own', async () => {
+  it('enforceContainments uses the lists of a watch in place of its own', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of [NAME, 'b', 'c', 'd']) await contain(gateway, { name });
     const kept: ContainEvent[] = [];
@@ -495,7 +495,7 @@ describe('enforceContainments', () => {
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it.each(['list', 'end'] as const)('does not wait for a request that hangs and polls again (%s)', async (which) => {
+  it.each(['list', 'end'] as const)('enforceContainments does not wait for a request that hangs and polls again (%s)', async (which) => {
     // The request timeout is longer than the test.
     const { simulator, gateway } = await startSimulatorWithGateway({}, { timeout: 300 });
     await contain(gateway, { name: NAME });
@@ -511,7 +511,7 @@ describe('enforceContainments', () => {
     await eventually(() => expect(kept.events).toMatchObject([{ event: 'ended', session: { 'session-id': session } }]));
   });
 
-  it('reports a fault and continues when it is over', async () => {
+  it('enforceContainments reports a fault and continues when it is over', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await contain(gateway, { name: NAME });
     simulator.state.variants.restarting = true;
@@ -561,7 +561,7 @@ describe('a containment with a folder', () => {
     await eventually(() => expect(files(folder)).toEqual([`contained-${id}.json`]));
   });
 
-  it('continues after a kill at any moment', async () => {
+  it('a containment with a folder continues after a kill at any moment', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     const before = simulator.state.sessions.ids();
@@ -607,7 +607,7 @@ describe('a containment with a folder', () => {
     expect((await one.gateway.run('contain.list', { folder })).data).toHaveLength(1);
   });
 
-  it('reports a damaged file and enforces the other containments', async () => {
+  it('a containment with a folder reports a damaged file and enforces the other containments', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     await contain(gateway, { name: NAME, folder });
@@ -637,12 +637,12 @@ describe('containmentActionsFor', () => {
     [{ 'source-ip': 'vpn' }, { 'source-ip': 'vpn' }, true],
     [{ 'source-ip': 7 }, { 'source-ip': '7' }, false],
     [{ 'source-ip': undefined }, {}, false],
-  ])('recognizes the sessions of a subject: %j, %j', (more, who, expected) => {
+  ])('containmentActionsFor recognizes the sessions of a subject: %j, %j', (more, who, expected) => {
     const hands = containmentActionsFor(createRunContext({ url: 'https://127.0.0.1:1' }, {}, { username: 'api-admin' }));
     expect(hands.isSessionOf({ ...session, ...more }, who)).toBe(expected);
   });
 
-  it('reads sessions by name and the state of an account', async () => {
+  it('containmentActionsFor reads sessions by name and the state of an account', async () => {
     const { simulator } = await startSimulatorWithGateway();
     const hands = containmentActionsFor(createRunContext(simulator));
     expect(await hands.listSessions('nobody')).toEqual([]);
@@ -672,7 +672,7 @@ describe('containmentActionsFor', () => {
       expect((await expectFailure(refusing(error).endSession(session))).code).toBe(error.code);
   });
 
-  it.each([0, -1, Number.NaN, 86_401])('rejects an interval of %s seconds', (every) => {
+  it.each([0, -1, Number.NaN, 86_401])('containmentActionsFor rejects an interval of %s seconds', (every) => {
     const keep = () => gatewayFor({ url: 'https://127.0.0.1:1' }).enforceContainments({ every });
     expect(getThrownError(keep)).toMatchObject({
       code: 'BAD_INPUT',
@@ -680,7 +680,7 @@ describe('containmentActionsFor', () => {
     });
   });
 
-  it('accepts an interval of one day', () => {
+  it('containmentActionsFor accepts an interval of one day', () => {
     gatewayFor({ url: 'https://127.0.0.1:1' }).enforceContainments({ every: 86_400 })();
   });
 });

@@ -17,7 +17,7 @@ function bodyOf(text: string, chunks = 3): ResponseBody {
 const page = (name: string, bytes: number): string => JSON.stringify({ name, rest: 'x'.repeat(bytes) });
 
 describe('ResponseBody', () => {
-  it.each([1, 2, 7])('returns bytes, text and JSON from %i chunks', (chunks) => {
+  it.each([1, 2, 7])('ResponseBody returns bytes, text and JSON from %i chunks', (chunks) => {
     for (const size of [0, 10, 32_000, 70_000, 300_000, 1_100_000]) {
       const text = page('山田 Müller', size);
       const body = bodyOf(text, chunks);
@@ -34,12 +34,12 @@ describe('ResponseBody', () => {
     expect(() => new ResponseBody().json()).toThrow(SyntaxError);
   });
 
-  it('ignores a byte order mark', () => {
+  it('ResponseBody ignores a byte order mark', () => {
     expect(bodyOf('\ufeff{"a":1}', 1).json()).toEqual({ a: 1 });
     expect(bodyOf(`\ufeff${page('ü', 100_000)}`).json()).toMatchObject({ name: 'ü' });
   });
 
-  it('decodes its bytes only once', () => {
+  it('ResponseBody decodes its bytes only once', () => {
     const body = bodyOf(page('ü', 150_000));
     body.text();
     const spy = vi.spyOn(Buffer.prototype, 'toString');
@@ -52,7 +52,7 @@ describe('ResponseBody', () => {
 describe('parseObject', () => {
   const parsed = (text: string) => parseObject({ status: 207, contentType: '', body: bodyOf(text, 1) });
 
-  it('returns an object or describes what it got instead', () => {
+  it('parseObject returns an object or describes what it got instead', () => {
     expect(parsed('{"a":1}')).toEqual({ a: 1 });
     const odd = 'The appliance answered something unreadable or truncated instead of JSON (status 207).';
     const html = 'The appliance answered a page of HTML instead of JSON (status 207).';

@@ -37,7 +37,7 @@ describe('parseJson', () => {
     ['a half of a surrogate pair', '\ud83d'],
     ['what looks like an escape', '\\u00fc ü'],
     ['nothing but ASCII', 'anna.weber'],
-  ])('reads %s', (_, text) => {
+  ])('parseJson reads %s', (_, text) => {
     const bytes = among(text);
     expectSame(bytes);
     // Also as an object key.
@@ -56,7 +56,7 @@ describe('parseJson', () => {
     }
   });
 
-  it('ignores a byte order mark', () => {
+  it('parseJson ignores a byte order mark', () => {
     expect(parseJson(Buffer.from('\ufeff{"a":"ü"}'))).toEqual({ a: 'ü' });
     expectSame(Buffer.from('\ufeff\ufeff{"a":1}'));
     // A single different byte is not a byte order mark.
@@ -64,7 +64,7 @@ describe('parseJson', () => {
     expectSame(Buffer.from('"\u02bf"'));
   });
 
-  it('refuses invalid JSON, even where an escape would make it valid', () => {
+  it('parseJson refuses invalid JSON, even where an escape would make it valid', () => {
     const pad = 'x'.repeat(200);
     for (const text of [
       '',
@@ -81,7 +81,7 @@ describe('parseJson', () => {
     expect(parseJson(Buffer.from(`{"a":"${pad}\\\\ü"}`))).toEqual({ a: `${pad}\\ü` });
   });
 
-  it('reads invalid UTF-8 as Node.js does', () => {
+  it('parseJson reads invalid UTF-8 as Node.js does', () => {
     for (const wrong of [
       [0xfc],
       [0xc3],
@@ -99,13 +99,16 @@ describe('parseJson', () => {
     }
   });
 
-  it.each([700_000, 790_000, 800_000, 930_000, 1_040_000])('reads %d bytes with the maximum number of invalid UTF-8 bytes', (length) => {
-    const bytes = Buffer.from(`{"a":"${'x'.repeat(length - 8)}"}`);
-    for (let at = 16; at < length - 8; at += 17) bytes[at] = 0xff;
-    expect(parseJson(bytes)).toEqual(plainly(bytes));
-  });
+  it.each([700_000, 790_000, 800_000, 930_000, 1_040_000])(
+    'parseJson reads %d bytes with the maximum number of invalid UTF-8 bytes',
+    (length) => {
+      const bytes = Buffer.from(`{"a":"${'x'.repeat(length - 8)}"}`);
+      for (let at = 16; at < length - 8; at += 17) bytes[at] = 0xff;
+      expect(parseJson(bytes)).toEqual(plainly(bytes));
+    },
+  );
 
-  it('reads long texts and texts mostly in another script', () => {
+  it('parseJson reads long texts and texts mostly in another script', () => {
     expectSame(Buffer.from(JSON.stringify({ a: '山田太郎'.repeat(1000) })));
     expectSame(among('é'.repeat(52)));
     expectSame(among('é'.repeat(53)));
@@ -123,7 +126,7 @@ describe('parseJson', () => {
     }
   }
 
-  it('decodes as a whole only when escaping would be slower', () => {
+  it('parseJson decodes as a whole only when escaping would be slower', () => {
     const record = `{"name":"${'a'.repeat(1100)}","realm":"Büro 山"},`;
     const page = (repeated: string, times: number): Buffer => Buffer.from(`[${repeated.repeat(times)}{}]`);
     const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
@@ -140,7 +143,7 @@ describe('parseJson', () => {
     expect(isAscii(parsed(text('x'.repeat(10_000), '山'.repeat(1000))))).toBe(false);
   });
 
-  it('agrees with JSON.parse for random documents', () => {
+  it('parseJson agrees with JSON.parse for random documents', () => {
     const pieces = [
       '"',
       '\\',

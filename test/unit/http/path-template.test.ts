@@ -14,18 +14,18 @@ function written(): string[] {
 
 const ADDRESSES = written();
 
-describe('an address as it is shown', () => {
-  it('an address as it is shown is looked for in the source', () => {
+describe('toPathTemplate', () => {
+  it('the sources contain more than 25 request paths', () => {
     expect(ADDRESSES.length).toBeGreaterThan(25);
   });
 
-  it.each(ADDRESSES)('an address as it is shown has every word of %s, and no name', (path) => {
+  it.each(ADDRESSES)('the template of a path keeps every word of %s and masks names', (path) => {
     // Of the examples of paths that anybody may enter the names are not told apart here.
     if (/%|<|\$|Staff|j\.doe|sid1|00:5e/.test(path)) return;
     expect(toPathTemplate(path, '')).toBe(path.replaceAll('A%20Name-enforcer', '*').replaceAll('NAME', '*'));
   });
 
-  it.each([...operations])('an address as it is shown has no name of the example of %s', (_name, { example }) => {
+  it.each([...operations])('the template of a path masks the names in the example of %s', (_name, { example }) => {
     const shown = toPathTemplate(example.request.split(' ')[1] ?? '', '');
     expect(shown).not.toMatch(/%|j\.doe|Staff|Contractors|sid1|csr-|client-1|member-|00:5e/);
   });
@@ -47,11 +47,11 @@ describe('an address as it is shown', () => {
     ['?number=20', '?number=20'],
     // Nobody writes an address like this, but whoever pastes one may.
     ['/api/v1/cluster?&expand&&name=a=b&number=1=2&', '/api/v1/cluster?&expand&&name=*&number=*&'],
-  ])('%s is %s', (path, shown) => {
+  ])('the template of the path %s is %s', (path, shown) => {
     expect(toPathTemplate(path, '/gw/one')).toBe(shown);
   });
 
-  it('an address as it is shown has an end', () => {
+  it('the template of a very long path is short', () => {
     expect(toPathTemplate('/a'.repeat(100_000) + '?' + '&a=b'.repeat(100_000), '').length).toBeLessThan(500);
   });
 });

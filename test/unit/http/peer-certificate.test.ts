@@ -32,7 +32,7 @@ async function served(gateway: AnyGateway, input: Record<string, unknown> = {}):
 const fingerprint = (pem: string): string => new X509Certificate(pem).fingerprint256;
 
 describe('certificates.peer', () => {
-  it('returns names, chain and remaining days', async () => {
+  it('certificates.peer returns names, chain and remaining days', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { subject, issuer, validFrom, validTo } = new X509Certificate(simulatorCertificate.cert);
     const shown = await served(gateway);
@@ -52,14 +52,14 @@ describe('certificates.peer', () => {
     expect(shown.chain[0]?.fingerprint256).toBe(shown.fingerprint256);
   });
 
-  it('returns an untrusted certificate and sends nothing', async () => {
+  it('certificates.peer returns an untrusted certificate and sends nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { tls: { ca: selfSigned().cert } });
     expect(await served(gateway)).toMatchObject({ fingerprint256: fingerprint(simulatorCertificate.cert), trusted: false });
     expect(simulator.requests).toEqual([]);
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('TLS');
   });
 
-  it('returns the current certificate after a renewal', async () => {
+  it('certificates.peer returns the current certificate after a renewal', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const before = await served(gateway);
@@ -71,7 +71,7 @@ describe('certificates.peer', () => {
     await gateway.run('system.info');
   });
 
-  it('reads another host without showing it the client certificate', async () => {
+  it('certificates.peer reads another host without showing it the client certificate', async () => {
     const shownTo: (string | undefined)[] = [];
     const other = selfSigned();
     const server = createTls({ ...other, requestCert: true, rejectUnauthorized: false }, (socket) => {
@@ -89,7 +89,7 @@ describe('certificates.peer', () => {
     await expect.poll(() => shownTo).toEqual([undefined, fingerprint(client.cert)]);
   });
 
-  it('works through the proxy', async () => {
+  it('certificates.peer works through the proxy', async () => {
     const token = `Basic ${Buffer.from('me:secret').toString('base64')}`;
     const way = await startProxy(token);
     const simulator = await startTestSimulator();
@@ -115,7 +115,7 @@ describe('certificates.peer', () => {
     [{ host: '127.0.0.1', port: 65_536 }, 'port is 65536; the highest port is 65535.'],
     [{ host: '127.0.0.1', port: 0 }, 'port'],
     [{ port: 8443 }, 'port is set without host. Set both, or neither for the appliance.'],
-  ])('rejects %j with BAD_INPUT', async (input, words) => {
+  ])('certificates.peer rejects %j with BAD_INPUT', async (input, words) => {
     const { gateway } = await startSimulatorWithGateway();
     expect(await expectFailure(gateway.run('certificates.served', input))).toMatchObject({
       code: 'BAD_INPUT',
@@ -128,24 +128,24 @@ describe('certificates.peer', () => {
     ['bücher.example.', 'xn--bcher-kva.example.:443'],
     ['a.b', 'a.b:443'],
     ['my_host-1', 'my_host-1:443'],
-  ])('connects to %s under its network name', async (host, target) => {
+  ])('certificates.peer connects to %s under its network name', async (host, target) => {
     const way = await startProxy('nobody');
     await expectFailure(served(gatewayFor(await startTestSimulator(), { proxy: { url: way.url } }), { host }));
     expect(way.tunnels).toEqual([target]);
   });
 
-  it('accepts an address in brackets and the highest port', async () => {
+  it('certificates.peer accepts an address in brackets and the highest port', async () => {
     const { gateway } = await startSimulatorWithGateway();
     for (const host of ['[::1]', '::1']) expect((await expectFailure(served(gateway, { host, port: 65_535 }))).code).toBe('CONNECTION');
   });
 
-  it.each(['127.0.0.1', ' [127.0.0.1] ', 'localhost', 'LocalHost'])('accepts the host %j', async (host) => {
+  it.each(['127.0.0.1', ' [127.0.0.1] ', 'localhost', 'LocalHost'])('certificates.peer accepts the host %j', async (host) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await served(gateway, { host, port: simulator.port })).fingerprint256).toBe(fingerprint(simulatorCertificate.cert));
     expect((await served(gateway, { port: 443 })).fingerprint256).toBe(fingerprint(simulatorCertificate.cert));
   });
 
-  it('fails with CONNECTION, TLS or TIMEOUT when there is no handshake', async () => {
+  it('certificates.peer fails with CONNECTION, TLS or TIMEOUT when there is no handshake', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const refusing = await startTestSimulator();
     await refusing.close();
@@ -180,7 +180,7 @@ describe('fetchPeerCertificates', () => {
     return listen(server, sockets);
   };
 
-  it('refuses an appliance over plain HTTP but still reads other hosts', async () => {
+  it('fetchPeerCertificates refuses an appliance over plain HTTP but still reads other hosts', async () => {
     const plain = checkSettings(settingsFor({ url: 'http://127.0.0.1:1' }));
     expect(await expectFailure(describePeerCertificate(plain, undefined))).toMatchObject({
       code: 'BAD_CONFIG',
@@ -193,7 +193,7 @@ describe('fetchPeerCertificates', () => {
     );
   });
 
-  it('ends at its time limit and leaves no socket open', async () => {
+  it('fetchPeerCertificates ends at its time limit and leaves no socket open', async () => {
     const closed: Promise<unknown>[] = [];
     const port = await silent((socket) => closed.push(once(socket, 'close')));
     expect(await expectFailure(fetchPeerCertificates(at(port, { timeout: 0.2 }), undefined))).toMatchObject({
@@ -225,7 +225,7 @@ describe('fetchPeerCertificates', () => {
     expect([runs.length, getEventListeners(stop.signal, 'abort').length]).toEqual([2, 0]);
   });
 
-  it('reports a failed handshake as not sent and names the host', async () => {
+  it('fetchPeerCertificates reports a failed handshake as not sent and names the host', async () => {
     for (const [host, shown] of [
       ['127.0.0.1', '127.0.0.1:1'],
       ['[::1]', '[::1]:1'],
@@ -253,7 +253,7 @@ describe('fetchPeerCertificates', () => {
     await expect.poll(() => names).toEqual([false, 'vpn.example.com', 'localhost', false, 'localhost']);
   });
 
-  it('returns the whole chain and trusts it by its leaf or its root', async () => {
+  it('fetchPeerCertificates returns the whole chain and trusts it by its leaf or its root', async () => {
     const authority = selfSigned();
     const device = issueCertificate(authority);
     const [whole, alone] = [
@@ -270,7 +270,7 @@ describe('fetchPeerCertificates', () => {
     expect(await seen(alone.port, device.cert)).toEqual([prints.slice(0, 1), true]);
   });
 
-  it('closes with close_notify and does not wait long for the reply', async () => {
+  it('fetchPeerCertificates closes with close_notify and does not wait long for the reply', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const faults: unknown[] = [];
@@ -302,7 +302,7 @@ describe('fetchPeerCertificates', () => {
     expect(faults).toEqual([]);
   });
 
-  it('reports an absent, refusing or broken proxy as not sent', async () => {
+  it('fetchPeerCertificates reports an absent, refusing or broken proxy as not sent', async () => {
     const refusing = await startProxy('Basic other');
     const secure = await listen(createTls(simulatorCertificate, (socket) => socket.on('error', () => undefined)));
     for (const [url, code, words] of [
@@ -320,7 +320,7 @@ describe('fetchPeerCertificates', () => {
 });
 
 describe('certificate details', () => {
-  it('certificate details are on one line with whole remaining days', () => {
+  it('certificate details are on one line and count whole days', () => {
     const now = Date.parse('2026-11-22T08:00:00Z');
     vi.useFakeTimers({ toFake: ['Date'], now });
     onTestFinished(() => void vi.useRealTimers());

@@ -90,7 +90,7 @@ describe('time limits and cancellation', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('time limits and cancellation apply while the client is still loading', async () => {
+  it('time limits apply while the client is still loading', async () => {
     // A pasted key avoids the login.
     const simulator = await startTestSimulator();
     const keyed = gatewayFor(simulator, { login: 'key', apiKey: 'a' });
@@ -101,7 +101,7 @@ describe('time limits and cancellation', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('time limits and cancellation abort everything on close, for good', async () => {
+  it('closing a gateway aborts all exchanges', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ hang: true, times: 2 });
@@ -137,7 +137,7 @@ describe('DeadlineTimer', () => {
     return { deadlines, expired, add };
   }
 
-  it('checks all items of the same millisecond with one timer', () => {
+  it('DeadlineTimer checks all items of the same millisecond with one timer', () => {
     const { deadlines, expired, add } = clocked();
     add('second', 200);
     add('first', 100);
@@ -161,7 +161,7 @@ describe('DeadlineTimer', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('respects deadlines that moved and items that ended', () => {
+  it('DeadlineTimer respects deadlines that moved and items that ended', () => {
     const { deadlines, expired, add } = clocked();
     const [longer, over] = [add('longer', 100), add('over', 100)];
     longer.deadline += 100;
@@ -172,7 +172,7 @@ describe('DeadlineTimer', () => {
     expect([expired, vi.getTimerCount()]).toEqual([['longer'], 0]);
   });
 
-  it('lists each item once, in any order of removal', () => {
+  it('DeadlineTimer lists each item once, in any order of removal', () => {
     const list = new UnorderedList<{ name: string; index: number }>();
     const items = ['a', 'b', 'c', 'd'].map((name) => ({ name, index: -1 }));
     for (const item of items) list.add(item);

@@ -89,7 +89,7 @@ describe('TLS to the appliance', () => {
     expect(await expectFailure(gatewayFor(odd).run('system.info'))).toMatchObject({ code: 'BAD_RESPONSE' });
   });
 
-  it('TLS to the appliance is optional on a loopback host', async () => {
+  it('TLS is optional on a loopback host', async () => {
     const server = await startRawServer(() => httpResponse(200, '{"a":1}'), { plain: true });
     expect((await gatewayFor(server).run('system.info')).data).toEqual({ a: 1 });
   });

@@ -271,7 +271,7 @@ describe('exchanges of a Transport', () => {
     expect(transport.opened).toBe(2);
   });
 
-  it('exchanges of a Transport do not leave when canceled while the connection opens', async () => {
+  it('exchanges of a Transport are not sent if they are canceled while the connection opens', async () => {
     const { server, send } = await driven(({ path }) => (path === '/whole' ? httpResponse(200) : undefined), { connections: 2 });
     await send({ path: '/whole' });
     const [hold, stop] = [new AbortController(), new AbortController()];

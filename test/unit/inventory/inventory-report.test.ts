@@ -29,11 +29,11 @@ describe('planRollout', () => {
     [{ batch: ' 0.001 % ' }, 3, [1, 2, 3]],
     [{ batch: '100%' }, 5, [5]],
     [{ batch: '2' }, 4, [2, 4]],
-  ])('divides %j for %i appliances into parts', (options, total, ends) => {
+  ])('planRollout divides %j for %i appliances into parts', (options, total, ends) => {
     expect(planRollout(options, total).ends).toEqual(ends);
   });
 
-  it('returns concurrency, canary and maximum failures', () => {
+  it('planRollout returns concurrency, canary and maximum failures', () => {
     expect(planRollout({}, 200)).toEqual({ concurrency: 16, canary: 0, ends: [200], maxFailures: Infinity });
     expect(planRollout({ concurrency: 256, canary: 3, maxFailures: '2.5%' }, 200)).toMatchObject({
       concurrency: 256,
@@ -57,7 +57,7 @@ describe('planRollout', () => {
       (batch): [RolloutOptions, string] => [{ batch }, `batch must be ${SHARE}.`],
     ),
     [{ maxFailures: '101%' }, `maxFailures must be ${SHARE}.`],
-  ])('rejects %j', (options, message) => {
+  ])('planRollout rejects %j', (options, message) => {
     const error = getThrownError(() => planRollout(options, 10));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', message, details: { sent: false } });
   });
@@ -101,12 +101,12 @@ describe('createManyReport', () => {
   const summaryOf = (results: ApplianceResult[], more: Partial<ManyReportInput> = {}): string =>
     (envelopeOf(results, more).summary ?? '').replace(/^.*?: /, '');
 
-  it('counts the results by their state', () => {
+  it('createManyReport counts the results by their state', () => {
     expect(countResults([well('a'), failed('b'), failed('c'), skipped('d')])).toEqual({ total: 4, ok: 1, failed: 2, skipped: 1 });
     expect(countResults([])).toEqual({ total: 0, ok: 0, failed: 0, skipped: 0 });
   });
 
-  it('sums the costs of all appliances and joins their plans', () => {
+  it('createManyReport sums the costs of all appliances and joins their plans', () => {
     const results = [well('a'), failed('b'), well('c')];
     const envelopes = [cost(3, [request]), undefined, cost(4, [request, request])];
     const envelope = envelopeOf(results, { envelopes, dryRun: true });
@@ -134,13 +134,13 @@ describe('createManyReport', () => {
     ['nothing, by a plan', [well('a', { changed: true })], { dryRun: true }, null],
     ['nothing, by a read', [well('a', { changed: true })], { operation: 'sessions.list' }, null],
     ['nothing at all', [], {}, false],
-  ])('reports whether something changed: %s', (_what, results, more, changed) => {
+  ])('createManyReport reports whether something changed: %s', (_what, results, more, changed) => {
     const envelope = envelopeOf(results, more);
     expect(envelope.changed).toBe(changed);
     expect(envelope.ok).toBe(results.every(({ ok }) => ok));
   });
 
-  it('names the first five failed appliances in the summary', () => {
+  it('createManyReport names the first five failed appliances in the summary', () => {
     const names = 'abcdef'.split('');
     expect(summaryOf([well('a'), well('b')])).toBe('done on 2 of 2 appliances.');
     expect(summaryOf(names.slice(1).map((name) => failed(name)))).toBe('done on 0 of 5 appliances; failed: 5 (b, c, d, e, f).');
@@ -157,7 +157,7 @@ describe('createManyReport', () => {
     expect(envelopeOf([failed('a')], { stopped: 'failures' }).stopped).toBe('failures');
   });
 
-  it('takes the texts of the summary from the catalog', () => {
+  it('createManyReport takes the texts of the summary from the catalog', () => {
     const keys: string[] = [];
     const say: ManyReportInput['translate'] = (key, text, values) => (keys.push(key), defaultTranslate(key, text, values));
     envelopeOf([...'abcdef'].map((name) => failed(name)).concat(skipped('g')), { stopped: 'canary', translate: say });
@@ -168,7 +168,7 @@ describe('createManyReport', () => {
     expect(envelopeOf([], { operation: 'no.such' })).toMatchObject({ operation: 'no.such', changed: false });
   });
 
-  it('reports the duration with one decimal', () => {
+  it('createManyReport reports the duration with one decimal', () => {
     const clock = vi.spyOn(performance, 'now').mockReturnValue(1123.456);
     onTestFinished(() => clock.mockRestore());
     expect(envelopeOf([], { started: 1000 }).ms).toBe(123.5);
@@ -179,7 +179,7 @@ describe('createManyReport', () => {
     expect(envelopeOf([failed('a'), well('b'), skipped('c'), failed('d')]).text).toBe('a: TIMEOUT: No answer.\nd: TIMEOUT: No answer.');
   });
 
-  it('aggregates the data where the operation can', () => {
+  it('createManyReport aggregates the data where the operation can', () => {
     const results = [well('a', { data: ['x'] }), failed('b')];
     expect(toManyData(results, 'sessions.list')).toEqual({ total: 2, ok: 1, failed: 1, skipped: 0, results });
     expect(createManyReport(reported(results)).data).toEqual(toManyData(results, 'sessions.kill-user'));
@@ -187,14 +187,14 @@ describe('createManyReport', () => {
     expect(toManyData([], 'no.such')).toEqual({ total: 0, ok: 0, failed: 0, skipped: 0, results: [] });
   });
 
-  it('reports for a failed appliance whether something changed', () => {
+  it('createManyReport reports for a failed appliance whether something changed', () => {
     const fault = new GatewayError('TIMEOUT', 'No answer.');
     expect(toFailedResult('a', fault)).toEqual(failed('a'));
     fault.cause = { changed: false } as Envelope;
     expect(toFailedResult('a', fault)).toEqual(failed('a', false));
   });
 
-  it('reports the first error of an operation whose items partly failed', () => {
+  it('createManyReport reports the first error of an operation whose items partly failed', () => {
     const item = (more: object): BulkResult['results'][number] => ({ item: 'x', ...more }) as BulkResult['results'][number];
     const many = { total: 3, ok: 1, failed: 2, results: [item({ ok: true }), item({ ok: false, error }), item({ ok: false, error })] };
     expect(findPartialFailure(many)).toEqual({ code: 'TIMEOUT', message: '2 of 3 failed: No answer.' });

@@ -62,11 +62,11 @@ describe('parseInventory', () => {
       ],
       [2, 4],
     ],
-  ])('reads %s with the lines of its entries: %j', async (format, text, entries, lines) => {
+  ])('parseInventory reads %s with the lines of its entries: %j', async (format, text, entries, lines) => {
     expect(await read(text, format)).toEqual({ entries, lines });
   });
 
-  it('limits the number of YAML aliases', async () => {
+  it('parseInventory limits the number of YAML aliases', async () => {
     const text = (count: number): string => `- &eu { realm: x }\n${'- { <<: *eu }\n'.repeat(count)}`;
     expect((await read(text(150), 'yaml')).entries.at(-1)).toEqual({ realm: 'x' });
     await expect(read(text(1500), 'yaml')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
@@ -119,7 +119,7 @@ describe('parseInventory', () => {
     ['csv', 'a,b;c\n1,2', `${CANNOT}, line 1: it contains both semicolons and commas. ${ONE}.`, 1],
     ['csv', 'a,b\n1,"2"x\n3\n', `The inventory cannot be read, line 2: ${QUOTES}.`, 2],
     ['csv', 'a\n"b\r\nc"\r\n"d', `The inventory cannot be read, line 4: ${QUOTES}.`, 4],
-  ])('reports where and why %s cannot be read: %j', async (format, text, message, line) => {
+  ])('parseInventory reports where and why %s cannot be read: %j', async (format, text, message, line) => {
     const error = await expectFailure(parseInventory(text, format));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', message });
     expect(error.details).toEqual({ sent: false, ...(line !== undefined && { extra: { line } }) });
@@ -152,7 +152,7 @@ describe('parseInventory', () => {
       `- &a {${Array.from({ length: 1500 }, (_, index) => `a${index}: b`).join(', ')}}`,
       'a map has more than 1000 keys',
     ],
-  ])('rejects %s before any recursive or quadratic work', async (_what, format, text, message) => {
+  ])('parseInventory rejects %s before any recursive or quadratic work', async (_what, format, text, message) => {
     const startedAt = performance.now();
     const error = await expectFailure(parseInventory(text, format));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', message: expect.stringContaining(message) as string });
@@ -160,12 +160,12 @@ describe('parseInventory', () => {
     expect(performance.now() - startedAt).toBeLessThan(3000);
   });
 
-  it('reads text that only looks like YAML structure', async () => {
+  it('parseInventory reads text that only looks like YAML structure', async () => {
     const text = `- a: |\n    ${'- '.repeat(50)}\n    ?\n    &x *y\n  b: "${'['.repeat(50)}"\n  c: x? y\n`;
     expect((await read(text, 'yaml')).entries).toEqual([{ a: `${'- '.repeat(50)}\n?\n&x *y\n`, b: '['.repeat(50), c: 'x? y' }]);
   });
 
-  it('reads a CSV header of 40,000 columns in linear time', async () => {
+  it('parseInventory reads a CSV header of 40,000 columns in linear time', async () => {
     const measure = async (columns: number): Promise<number> => {
       const header = Array.from({ length: columns }, (_, index) => `column-${index}`).join(',');
       const startedAt = performance.now();
@@ -176,7 +176,7 @@ describe('parseInventory', () => {
     expect(await measure(40_000)).toBeLessThan(1000);
   });
 
-  it('agrees with JSON.parse on random texts', () => {
+  it('parseInventory agrees with JSON.parse on random texts', () => {
     const parts = ['[', ']', '{', '}', ',', ':', '"a"', '1', '-', '0.5', 'e9', 'true', 'null', ' ', '\n', '"\\u00e9"', '"\\x"', "'"];
     const isValid = (text: string): boolean => {
       try {
@@ -203,7 +203,7 @@ describe('parseInventory', () => {
     expect(validCount).toBeGreaterThan(500);
   });
 
-  it('detects the format by the end of the file name', () => {
+  it('parseInventory detects the format by the end of the file name', () => {
     for (const name of ['a', 'json', 'ajson', 'a.json.txt', 'a.yaaml', 'a.jsonl']) {
       const error = getThrownError(() => detectInventoryFormat(name));
       expect(error?.message).toBe('The name of the inventory file must end in .json, .yaml, .yml or .csv.');
@@ -246,7 +246,7 @@ describe('readEntries', () => {
     [undefined, []],
     [null, []],
     ['tag:x', ['tag:x']],
-  ])('reads tags in every notation: %j', async (tags, expected) => {
+  ])('readEntries reads tags in every notation: %j', async (tags, expected) => {
     expect((await take({ ...raw, tags }))[0]?.tags).toEqual(expected);
   });
 
@@ -279,11 +279,11 @@ describe('readEntries', () => {
       { ...raw, password: '' },
       'entry 1 (vpn-1): password: it belongs in a credential set, not in the inventory. Enter the name of the set in credentials.',
     ],
-  ])('rejects %j with the reason', async (entry, message) => {
+  ])('readEntries rejects %j with the reason', async (entry, message) => {
     expect(await refused(entry)).toBe(message);
   });
 
-  it('rejects a repeated name and an unknown property with the valid ones', async () => {
+  it('readEntries rejects a repeated name and an unknown property with the valid ones', async () => {
     const twice = await expectFailure(take(raw, { ...raw, name: 'b' }, raw));
     expect(twice.message).toBe('The inventory was not loaded. entry 3 (vpn-1): name: entry 1 has the same name.');
     const long = 'y'.repeat(70);
@@ -296,7 +296,7 @@ describe('readEntries', () => {
     expect(await take({ ...raw, name: 'a!b' }, { ...raw, name: 'a tag:b c' }, { ...raw, name: 'x'.repeat(200) })).toHaveLength(3);
   });
 
-  it('reports the lines of the first five faults and the number of the others', async () => {
+  it('readEntries reports the lines of the first five faults and the number of the others', async () => {
     const lineOf = (index: number): Promise<number> => Promise.resolve(10 + index);
     const entries = Array.from({ length: 7 }, (_, index) => ({ name: `vpn-${index}` }));
     const check = ({ name }: InventoryEntry): void => void (name === 'vpn-0' || checkDefaults({ relm: name }));
@@ -314,13 +314,13 @@ describe('readEntries', () => {
     ).rejects.toBe(fault);
   });
 
-  it(`accepts at most ${MAX_INVENTORY_ENTRIES} appliances`, async () => {
+  it(`readEntries accepts at most ${MAX_INVENTORY_ENTRIES} appliances`, async () => {
     const many = Array.from({ length: MAX_INVENTORY_ENTRIES + 1 }, (_, index) => ({ name: index }));
     expect((await expectFailure(take(...many))).message).toBe('The inventory has 100001 appliances; the maximum is 100000.');
     expect(await take(...many.slice(1))).toHaveLength(MAX_INVENTORY_ENTRIES);
   });
 
-  it('checks defaults like entries', () => {
+  it('readEntries checks defaults like entries', () => {
     checkDefaults({ realm: 'x', timeout: 7, tls: { ca: 'x' }, proxy: { host: 'x' }, dryRun: true });
     const told = (defaults: object): string | undefined => {
       const error = getThrownError(() => checkDefaults(defaults as Record<string, unknown>));
@@ -357,7 +357,7 @@ describe('parseSelection', () => {
     expect(fits('x'.repeat(10_000), 'x'.repeat(10_000))).toBe(true);
   });
 
-  it('rejects invalid selections with the reason', () => {
+  it('parseSelection rejects invalid selections with the reason', () => {
     const NONE = 'No appliance is selected. Enter names, tag:name, or * for all appliances of the inventory.';
     for (const none of ['', ' ', undefined, 7]) expect(told(none)).toBe(NONE);
     expect(told('x'.repeat(10_001))).toBe('The selection is longer than 10000 characters. Shorten it.');

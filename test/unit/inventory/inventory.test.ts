@@ -161,7 +161,7 @@ describe('a fault in an inventory', () => {
     expect(() => new Inventory({ defaults: { password: 'planted-secret' } })).toThrow(/password: it belongs in a credential set/);
   });
 
-  it('leaves the loaded appliances unchanged', async () => {
+  it('a fault in an inventory leaves the loaded appliances unchanged', async () => {
     const inventory = await read(JSON.stringify([entry]), 'json');
     await expect(inventory.read(JSON.stringify([entry, { name: 'b' }]), 'json')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
     expect(inventory.appliances.map(({ name }) => name)).toEqual(['vpn-1']);
@@ -203,7 +203,7 @@ describe('Inventory.select', () => {
     ['"host:8443"', 'host:8443'],
     ['!tag:"eu"', 'boston-1 new york'],
     ['nobody', ''],
-  ])('selects by %s', (selection, names) => {
+  ])('Inventory.select selects by %s', (selection, names) => {
     expect(
       inventory
         .select(selection)
@@ -213,7 +213,7 @@ describe('Inventory.select', () => {
   });
 
   it.each(['', '  ', '|', 'a |', '| a', 'a || b', '!', '"a', 'tag:', 'tags:eu', undefined, null, 5, ['a'], 'x'.repeat(10_001)])(
-    'rejects %j with BAD_INPUT',
+    'Inventory.select rejects %j with BAD_INPUT',
     (selection) => {
       expect(() => inventory.select(selection)).toThrow(expect.objectContaining({ code: 'BAD_INPUT' }) as Error);
     },
@@ -466,7 +466,7 @@ describe('GatewayRegistry', () => {
   const settings = { url: 'https://127.0.0.1:1', realm: 'R', username: 'a', password: 'b', tls: { ca: 'x', servername: 'y' } };
   const { url, tls, ...more } = settings;
 
-  it('shares gateways by their settings, in any order of properties', () => {
+  it('GatewayRegistry shares gateways by their settings, in any order of properties', () => {
     const gateways = new GatewayRegistry();
     onTestFinished(() => gateways.close());
     const { gateway } = gateways.acquire(settings);
@@ -479,7 +479,7 @@ describe('GatewayRegistry', () => {
     expect(gateways.acquire({ ...settings, tls: { ca: 'y', servername: 'x' } }).gateway).not.toBe(gateway);
   });
 
-  it('keeps an unused gateway for some time', () => {
+  it('GatewayRegistry keeps an unused gateway for some time', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const gateways = new GatewayRegistry({}, 1000);
@@ -500,7 +500,7 @@ describe('GatewayRegistry', () => {
     expect(gateways.size).toBe(0);
   });
 
-  it('closes all gateways at once', async () => {
+  it('GatewayRegistry closes all gateways at once', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const gateways = new GatewayRegistry();
@@ -549,7 +549,7 @@ describe('an unchanged appliance', () => {
     await eventually(() => expect([first?.openConnections, second?.openConnections]).toEqual([0, 0]));
   });
 
-  it('stays open while one of its operations runs', async () => {
+  it('an unchanged appliance stays open while one of its operations runs', async () => {
     const gateways = new GatewayRegistry({}, 1);
     const inventory = new Inventory({ defaults: { ...defaults, tls: { ca: fleet.ca } }, credentials, gateways });
     await inventory.loadEntries(fleet.entries);

@@ -68,7 +68,7 @@ describe('runOnMany', () => {
     for (const name of names) fleet.getAppliance(name).state.sessions.add({ 'active-user-name': 'j.doe' });
   };
 
-  it('returns the results in the order of the inventory', async () => {
+  it('runOnMany returns the results in the order of the inventory', async () => {
     const { data, envelope } = await on('*', SESSIONS, {}, { concurrency: 4 });
     expect([data.total, data.ok, data.failed, data.skipped]).toEqual([COUNT, COUNT, 0, 0]);
     expect(data.results.map(({ appliance }) => appliance)).toEqual(fleet.entries.map(({ name }) => name));
@@ -98,7 +98,7 @@ describe('runOnMany', () => {
     expect(progress.at(-1)).toEqual({ done: 9, total: 9, failed: 0 });
   });
 
-  it('succeeds with the names of the failed appliances if only some failed', async () => {
+  it('runOnMany succeeds with the names of the failed appliances if only some failed', async () => {
     breaks('vpn-002', 'vpn-005');
     const { data, envelope } = await on('vpn-00*', SESSIONS);
     expect([data.ok, data.failed, envelope.ok]).toEqual([7, 2, false]);
@@ -107,7 +107,7 @@ describe('runOnMany', () => {
     expect(envelope.text).toMatch(/^vpn-002: NOT_FOUND: .*\nvpn-005: NOT_FOUND: .*$/);
   });
 
-  it('fails with the first error if every appliance failed', async () => {
+  it('runOnMany fails with the first error if every appliance failed', async () => {
     breaks('vpn-001', 'vpn-002');
     const error = await failureOf(on('vpn-001 | vpn-002', SESSIONS));
     expect(error.code).toBe('NOT_FOUND');
@@ -115,13 +115,13 @@ describe('runOnMany', () => {
     expect(error.cause).toMatchObject({ ok: false, code: 'NOT_FOUND', total: 2, failed: 2, results: [{ ok: false }, { ok: false }] });
   });
 
-  it('does nothing for a selection without matches and says so', async () => {
+  it('runOnMany does nothing for a selection without matches and says so', async () => {
     const { data, envelope } = await on('tag:nowhere', KILL, { name: 'j.doe' });
     expect([data.total, envelope.ok, envelope.changed]).toEqual([0, true, false]);
     expect(envelope.summary).toContain('no appliance matches tag:nowhere.');
   });
 
-  it("ends a user's sessions everywhere and reports what changed", async () => {
+  it("runOnMany ends a user's sessions everywhere and reports what changed", async () => {
     someone('vpn-003', 'vpn-004');
     const { data, envelope } = await on('vpn-00*', KILL, { name: 'j.doe' });
     expect(envelope).toMatchObject({ ok: true, changed: true });
@@ -130,7 +130,7 @@ describe('runOnMany', () => {
     expect((await on('vpn-00*', KILL, { name: 'j.doe' })).envelope.changed).toBe(false);
   });
 
-  it('counts an appliance as failed if some of its items failed', async () => {
+  it('runOnMany counts an appliance as failed if some of its items failed', async () => {
     someone('vpn-003', 'vpn-003');
     fleet.getAppliance('vpn-003').fault({ match: ({ method }) => method === 'DELETE', status: 422, body: '{}' });
     const { data, envelope } = await on('vpn-00*', KILL, { name: 'j.doe' });
@@ -138,7 +138,7 @@ describe('runOnMany', () => {
     expect(envelope.ok).toBe(false);
   });
 
-  it('accepts an input for each appliance', async () => {
+  it('runOnMany accepts an input for each appliance', async () => {
     someone('vpn-001', 'vpn-002');
     const targets = inventory.select('vpn-001 | vpn-002');
     const { data } = await runOnMany(targets, KILL, ({ name }) => ({ name: name === 'vpn-001' ? 'j.doe' : 'nobody' }));
@@ -146,7 +146,7 @@ describe('runOnMany', () => {
     await expect(on('vpn-002', KILL, { name: 'j.doe' })).resolves.toMatchObject({ envelope: { changed: true } });
   });
 
-  it.each([1, 3, 7])('runs on at most %i appliances at the same time', async (concurrency) => {
+  it.each([1, 3, 7])('runOnMany runs on at most %i appliances at the same time', async (concurrency) => {
     let now = 0;
     let most = 0;
     const targets = inventory.select('*').map((appliance) => ({
@@ -187,7 +187,7 @@ describe('runOnMany', () => {
       expect(touched()).toEqual(['vpn-001']);
     });
 
-    it('lets the others start only after it succeeded', async () => {
+    it('a canary of runOnMany lets the others start only after it succeeded', async () => {
       let answer = (): void => undefined;
       fleet.getAppliance('vpn-002').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
       const run = on('*', SESSIONS, {}, { canary: 2 });
@@ -199,7 +199,7 @@ describe('runOnMany', () => {
     });
   });
 
-  it.each([10, '34%'])('runs batches of %s one after the other', async (batch) => {
+  it.each([10, '34%'])('runOnMany runs batches of %s one after the other', async (batch) => {
     let answer = (): void => undefined;
     const size = batch === 10 ? 10 : 11;
     fleet.getAppliance('vpn-003').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
@@ -247,7 +247,7 @@ describe('runOnMany', () => {
     [{ maxFailures: -1 }, 'maxFailures'],
     [{ maxFailures: 'many' }, 'maxFailures'],
     [{ maxFailures: NaN }, 'maxFailures'],
-  ])('rejects %j before anything is sent', async (options, name) => {
+  ])('runOnMany rejects %j before anything is sent', async (options, name) => {
     const error = await failureOf(on('*', SESSIONS, {}, options));
     expect([error.code, error.message.split(' ')[0]]).toEqual(['BAD_CONFIG', name]);
     expect(touched()).toEqual([]);
@@ -273,7 +273,7 @@ describe('runOnMany', () => {
     expect((await on('*', KILL, { name: 'j.doe' }, { maxAppliances: COUNT })).data.ok).toBe(COUNT);
   });
 
-  it('starts nothing more after an abort and reports what was done', async () => {
+  it('runOnMany starts nothing more after an abort and reports what was done', async () => {
     const stop = new AbortController();
     fleet.getAppliance('vpn-003').fault({ match: isRead, hang: true });
     const run = failureOf(on('*', SESSIONS, {}, { signal: stop.signal, concurrency: 1 }));
@@ -298,7 +298,7 @@ describe('runOnMany', () => {
       },
     }));
 
-  it('applies its limit of appliances and removes its abort listener', async () => {
+  it('runOnMany applies its limit of appliances and removes its abort listener', async () => {
     const { signal } = new AbortController();
     const told = async (count: number, operation: string, options: RunOnManyOptions = {}): Promise<[string, unknown]> => {
       const { message, cause } = await failureOf(runOnMany(bare(count), operation, { name: 'j.doe' }, { signal, ...options }));
@@ -317,7 +317,7 @@ describe('runOnMany', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('passes parts with their appliance and uses the given translation', async () => {
+  it('runOnMany passes parts with their appliance and uses the given translation', async () => {
     someone('vpn-001');
     const parts: unknown[] = [];
     const summaries: unknown[] = [];
@@ -342,7 +342,7 @@ describe('runOnMany', () => {
     await on('vpn-001', KILL, { name: 'j.doe' });
   });
 
-  it('reports invalid settings of one appliance as its failure', async () => {
+  it('runOnMany reports invalid settings of one appliance as its failure', async () => {
     const other = new Inventory({ defaults: { realm: 'x' } });
     await other.loadEntries([{ name: 'bare', url: 'https://127.0.0.1:1' }]);
     const { data } = await runOnMany([...other.appliances, ...inventory.select('vpn-001')], SESSIONS, {});
@@ -356,7 +356,7 @@ describe('runOnMany', () => {
   });
 
   describe('approval in runOnMany', () => {
-    it('approval in runOnMany is asked for once for all appliances, and the run sends what was approved', async () => {
+    it('one approval is requested for all appliances, and the run sends what was approved', async () => {
       someone('vpn-002', 'vpn-004');
       const asked: unknown[] = [];
       const { data, envelope } = await on(
@@ -406,7 +406,7 @@ describe('runOnMany', () => {
     it.each([
       ['a read', SESSIONS, {}],
       ['a dry run', KILL, { dryRun: true }],
-    ])('approval in runOnMany is not asked for %s, whose canary still stops the run', async (_what, operation, options) => {
+    ])('approval is not requested %s, whose canary still stops the run', async (_what, operation, options) => {
       breaks('vpn-001');
       const approve = () => Promise.reject(new Error('asked'));
       const error = await failureOf(on('vpn-00*', operation, { name: 'j.doe' }, { canary: 1, approve, ...options }));
@@ -469,7 +469,7 @@ describe('runOnMany', () => {
       await on('vpn-002', KILL, { name: 'j.doe' });
     });
 
-    it('approval in runOnMany is not asked for if nothing would be sent', async () => {
+    it('approval is not requested if nothing would be sent', async () => {
       const { envelope } = await on('vpn-00*', KILL, { name: 'j.doe' }, { approve: () => Promise.reject(new Error('asked')) });
       expect(envelope).toMatchObject({ ok: true, changed: false });
     });
@@ -498,7 +498,7 @@ describe('checkOpenFiles', () => {
     ['darwin', undefined, 'unlimited\n', Infinity],
     ['darwin', undefined, undefined, Infinity],
     ['win32', LIMITS, '7', Infinity],
-  ])('reads the limit of the system: %s %j %j', (platform, limits, ulimit, most) => {
+  ])('checkOpenFiles reads the limit of the system: %s %j %j', (platform, limits, ulimit, most) => {
     const saying = (text: string | undefined) => () => {
       if (text === undefined) throw new Error('there is no such thing here');
       return text;
@@ -506,12 +506,12 @@ describe('checkOpenFiles', () => {
     expect(readOpenFileLimit({ platform, limits: saying(limits), ulimit: saying(ulimit) })).toBe(most);
   });
 
-  it.runIf(process.platform === 'linux')('reads the limit from Linux and from its shell', () => {
+  it.runIf(process.platform === 'linux')('checkOpenFiles reads the limit from Linux and from its shell', () => {
     expect(processFileLimitSource.limits()).toMatch(/^Max open files /m);
     expect(processFileLimitSource.ulimit()).toMatch(/^(\d+|unlimited)\n$/);
   });
 
-  it('rejects a run that needs more files than the limit allows', () => {
+  it('checkOpenFiles rejects a run that needs more files than the limit allows', () => {
     const files = (most: number) => ({ max: () => most, count: () => 10 });
     checkOpenFiles(32, 0, files(0));
     checkOpenFiles(33, 0, files(75));
@@ -528,7 +528,7 @@ describe('checkOpenFiles', () => {
     );
   });
 
-  it('counts a gateway as connected for 75 seconds after its last use', () => {
+  it('checkOpenFiles counts a gateway as connected for 75 seconds after its last use', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const [one, other] = [gatewayFor({ url: 'https://127.0.0.1:1' }), gatewayFor({ url: 'https://127.0.0.1:2' })];

@@ -84,7 +84,7 @@ describe('parseLine', () => {
     ['something else', 'garbage', false],
     ['the end of one', first.text.slice(5, -30), false],
     ['two in one', first.text.trimEnd() + second.text.slice(0, 60), false],
-  ])('accepts the rest of a killed process, given %s: %#', (_what, text, expected) => {
+  ])('parseLine accepts the rest of a killed process, given %s: %#', (_what, text, expected) => {
     expect(isPartialLine(Buffer.from(text))).toBe(expected);
   });
 });
@@ -132,7 +132,7 @@ describe('verifyJournal', () => {
     ['that a first line follows another one', chain({ prev: 'x' }, {}), [[1, NO_FOLLOWER]]],
     ['that the first line is not that of a file', chain({ follows: undefined }, {}), [[1, ELSEWHERE]]],
     ['that a later line is the first of a file', chain({}, { follows: [] }), [[2, ELSEWHERE]]],
-  ])('reports %s', async (_what, lines, expected) => {
+  ])('verifyJournal reports %s', async (_what, lines, expected) => {
     expect(await wrongIn(createJournal(lines))).toEqual(expected);
   });
 
@@ -211,7 +211,7 @@ describe('listJournalEntries', () => {
     expect(foundEntries.map((one) => one && [one.entry.id, one.undoParts])).toEqual([['e-3', []], undefined, ['e-1', kept]]);
   });
 
-  it('skips files of earlier days, but no line of the others', async () => {
+  it('listJournalEntries skips files of earlier days, but no line of the others', async () => {
     const folder = createJournal('garbage\n', toFileName(1, '20261119'));
     createJournal(chain({}), toFileName(2), folder);
     writeFileSync(join(folder, `x${toFileName(3)}`), 'garbage\n');
@@ -222,21 +222,21 @@ describe('listJournalEntries', () => {
     expect(error.message).toBe(`Line 1 of ${toFileName(1, '20261119')} is invalid: ${NO_LINE}. Verify the journal.`);
   });
 
-  it('throws BAD_CONFIG for a changed line', async () => {
+  it('listJournalEntries throws BAD_CONFIG for a changed line', async () => {
     const [first, second] = chain({}, {});
     const changed = (second?.text ?? '').replace('vpn-1', 'vpn-2');
     const error = await expectFailure(idsIn(createJournal(`${first?.text}${changed}`)));
     expect(error.message).toBe(`Line 2 of ${toFileName(1)} is invalid: it was changed. Verify the journal.`);
   });
 
-  it('reads a last line without line end, and skips an incomplete one', async () => {
+  it('listJournalEntries reads a last line without line end, and skips an incomplete one', async () => {
     const [first, second] = chain({}, {});
     expect(await idsIn(createJournal(`${first?.text}${second?.text.trimEnd()}`))).toEqual(['e-2', 'e-1']);
     expect(await idsIn(createJournal(`${first?.text}${second?.text.slice(0, -9)}`))).toEqual(['e-1']);
     expect((await expectFailure(idsIn(createJournal(`${first?.text}garbage`)))).message).toContain('Line 2 of');
   });
 
-  it('returns nothing from a new folder, and throws for an unreadable one', async () => {
+  it('listJournalEntries returns nothing from a new folder, and throws for an unreadable one', async () => {
     expect(await idsIn(join(createTemporaryFolder(), 'none'))).toEqual([]);
     const folder = join(createTemporaryFolder(), 'file');
     writeFileSync(folder, '');
@@ -245,7 +245,7 @@ describe('listJournalEntries', () => {
     expect(error.message).toContain('cannot be read');
   });
 
-  it('parses a time from a flow', () => {
+  it('listJournalEntries parses a time from a flow', () => {
     expect(parseTime('since', undefined)).toBeUndefined();
     expect(parseTime('since', AT)).toEqual(new Date(AT));
     expect(parseTime('since', '1763625600000')).toEqual(new Date(1_763_625_600_000));
@@ -260,18 +260,21 @@ describe('listJournalEntries', () => {
 });
 
 describe('findChainEnds', () => {
-  it.each([10, 40_000, 70_000, 300_000, 1_200_000])('reads both ends of a file with lines of any size: %s bytes', async (length) => {
-    const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(length) } } };
-    const earlier = { file: toFileName(7), hash: 'f'.repeat(64) };
-    const lines = chain({ ...long, follows: [earlier] }, long, long);
-    const folder = createJournal(lines);
-    expect(await findChainEnds(folder)).toEqual([{ file: toFileName(1), hash: lines[2]?.hash }]);
-    // A long first line alone, and one followed by an incomplete line.
-    for (const count of [1, 2]) {
-      createJournal([...lines.slice(0, count), { text: '{"id":"half' }], toFileName(1), folder);
-      expect(await findChainEnds(folder)).toEqual([{ file: toFileName(1), hash: lines[count - 1]?.hash }]);
-    }
-  });
+  it.each([10, 40_000, 70_000, 300_000, 1_200_000])(
+    'findChainEnds reads both ends of a file with lines of any size: %s bytes',
+    async (length) => {
+      const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(length) } } };
+      const earlier = { file: toFileName(7), hash: 'f'.repeat(64) };
+      const lines = chain({ ...long, follows: [earlier] }, long, long);
+      const folder = createJournal(lines);
+      expect(await findChainEnds(folder)).toEqual([{ file: toFileName(1), hash: lines[2]?.hash }]);
+      // A long first line alone, and one followed by an incomplete line.
+      for (const count of [1, 2]) {
+        createJournal([...lines.slice(0, count), { text: '{"id":"half' }], toFileName(1), folder);
+        expect(await findChainEnds(folder)).toEqual([{ file: toFileName(1), hash: lines[count - 1]?.hash }]);
+      }
+    },
+  );
 
   it('reads both ends of many lines, of short lines, of a long first line, and before an incomplete line', async () => {
     const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(200_000) } } };
@@ -290,7 +293,7 @@ describe('findChainEnds', () => {
     expect(listOpenFiles().filter((file) => file.startsWith(folder))).toEqual([]);
   });
 
-  it('returns the ends of files that no other file follows', async () => {
+  it('findChainEnds returns the ends of files that no other file follows', async () => {
     const [first] = chain({});
     const folder = createJournal([first] as { text: string }[]);
     const [second] = chain({ follows: [{ file: toFileName(1), hash: first?.hash }] });
@@ -314,7 +317,7 @@ describe('UndoStore', () => {
 
   const subject = { paths: ['/x'], deep: false };
 
-  it('joins the parts of the undo data and reads each file once', async () => {
+  it('UndoStore joins the parts of the undo data and reads each file once', async () => {
     const { place: folder, parts, path } = keep({ subject, before: { '/x': { a: '1' } }, method: 'PUT' }, { after: { '/x': { a: 'ä' } } });
     const store = new UndoStore(folder);
     const whole = { subject, method: 'PUT', before: { '/x': { a: '1' } }, after: { '/x': { a: 'ä' } } };
@@ -328,7 +331,7 @@ describe('UndoStore', () => {
     ['is not there any more', ({ parts }) => parts.splice(0, 1, { file: toFileName(2), hash: 'x' })],
     ['was changed', ({ path }) => writeFileSync(path, readFileSync(path, 'utf8').replace('"1"', '"2"'))],
     ['is the end alone', ({ parts }) => parts.shift()],
-  ])('refuses undo data that %s', async (_what, spoil) => {
+  ])('UndoStore refuses undo data that %s', async (_what, spoil) => {
     const kept = keep({ subject, before: { '/x': { a: '1' } }, method: 'PUT' }, { after: {} });
     spoil(kept);
     const error = await expectFailure(new UndoStore(kept.place).read('e-1', kept.parts));
@@ -366,7 +369,7 @@ describe('JournalWriter', () => {
   it.each([
     ['ends where it ended', {}, 1],
     ['is left to lie where that cannot be', { truncate: broken }, 2],
-  ])('reports a full disk, and its file %s', async (_what, more, count) => {
+  ])('JournalWriter reports a full disk, and its file %s', async (_what, more, count) => {
     const folder = createTemporaryFolder();
     const writer = JournalWriter.forFolder(folder);
     await writer.announce(entryFields, undefined);
@@ -390,7 +393,7 @@ describe('JournalWriter', () => {
   it.each<[string, Parameters<typeof withPatchedFileHandles>[0]['write']]>([
     ['nothing at first', (own, [bytes, toTime, length, position]) => own(bytes, toTime, times++ < 3 ? 0 : length, position)],
     ['half of the rest', (own, [bytes, toTime, length, position]) => own(bytes, toTime, Math.ceil(Number(length) / 2), position)],
-  ])('continues if the disk takes a line in pieces: %s', async (_what, write = (own) => own()) => {
+  ])('JournalWriter continues if the disk takes a line in pieces: %s', async (_what, write = (own) => own()) => {
     const folder = createTemporaryFolder();
     times = 0;
     await withPatchedFileHandles({ write }, async () => {
@@ -404,7 +407,7 @@ describe('JournalWriter', () => {
     expect(apart.map((line) => (JSON.parse(line) as { before: unknown }).before)).toEqual([{ count: 0 }, { count: 1 }]);
   });
 
-  it('chains lines that arrive during a write, each with its own undo data', async () => {
+  it('JournalWriter chains lines that arrive during a write, each with its own undo data', async () => {
     const folder = createTemporaryFolder();
     const writer = JournalWriter.forFolder(folder);
     const ids: Promise<string>[] = [];
@@ -421,7 +424,7 @@ describe('JournalWriter', () => {
     expect(kept.map((line) => JSON.parse(line) as unknown)).toEqual(all);
   });
 
-  it('starts a new file when its own was removed', async () => {
+  it('JournalWriter starts a new file when its own was removed', async () => {
     const folder = createTemporaryFolder();
     const writer = JournalWriter.forFolder(folder);
     await writer.announce(entryFields, undefined);
@@ -432,7 +435,7 @@ describe('JournalWriter', () => {
     expect((await verifyJournal(folder)).broken).toMatchObject([{ line: 0, why: expect.stringContaining('it is missing') as string }]);
   });
 
-  it('reports a folder that cannot be created, and writes once it can', async () => {
+  it('JournalWriter reports a folder that cannot be created, and writes once it can', async () => {
     const folder = join(createTemporaryFolder(), 'journal');
     writeFileSync(folder, '');
     const writer = JournalWriter.forFolder(folder);
@@ -443,7 +446,7 @@ describe('JournalWriter', () => {
     expect(readAllJournalLines(`${folder}-2`)).toHaveLength(1);
   });
 
-  it('starts one file per day, which follows the ends of the earlier files', async () => {
+  it('JournalWriter starts one file per day, which follows the ends of the earlier files', async () => {
     const lines = chain({}, {});
     const folder = createJournal(lines);
     await JournalWriter.forFolder(folder).announce(entryFields, undefined);

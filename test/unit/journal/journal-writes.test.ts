@@ -56,7 +56,7 @@ describe('a write with a journal', () => {
       { path: ROLE, body: { description: 'x' } },
       ['GET', 'PUT', 'GET'].map((method) => `${method} ${TREE}/${ROLE}`),
     ],
-  ])('reads nothing twice for %s: %s', async (_what, operation, input, expected) => {
+  ])('a write with a journal reads nothing twice for %s: %s', async (_what, operation, input, expected) => {
     const { simulator, gateway } = await startWithJournal();
     const { envelope } = await gateway.run(operation, input);
     // A created resource is read with everything below it.
@@ -89,7 +89,7 @@ describe('a write with a journal', () => {
     expect((await gateway.run('users.get', user)).data).toMatchObject({ fullname: 'First', enabled: 'false' });
   });
 
-  it('waits for the write that creates the same item, but not for other items', async () => {
+  it('a write with a journal waits for the write that creates the same item, but not for other items', async () => {
     const { simulator, gateway } = await startWithJournal();
     let release = (): void => undefined;
     simulator.fault({
@@ -114,7 +114,7 @@ describe('a write with a journal', () => {
   it.each([
     ['what the appliance changed by itself', { changesField: 'description' }, 'set by the appliance'],
     ['what a PUT took away that nobody had given', { putMerges: false }, ''],
-  ])('records %s', async (_what, variants, after) => {
+  ])('a write with a journal records %s', async (_what, variants, after) => {
     const { simulator, gateway } = await startWithJournal({ variants });
     const server = simulator.state.configuration.resource('authentication', 'auth-servers', 'auth-server', 'System Local');
     server.values.set('description', 'of before');
@@ -139,7 +139,7 @@ describe('a write with a journal', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('records changed: false if nothing changed', async () => {
+  it('a write with a journal records changed: false if nothing changed', async () => {
     const { gateway } = await startWithJournal();
     await gateway.run('config.update', { path: ROLE, body: { description: '' } });
     expect(await fetchJournalEntries(gateway)).toMatchObject([{ ok: true, changed: false, diff: [] as Difference[] }]);
@@ -181,7 +181,7 @@ describe('a write with a journal', () => {
     expect(posted).toMatchObject({ actor: null, undo: false, diff: null, request: { query: { action: 'x' }, body: { a: '1' } } });
   });
 
-  it('a write with a journal outside the configuration waits for no other write and has no difference', async () => {
+  it('a write outside the configuration waits for no other write and has no difference', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 1 });
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -194,7 +194,7 @@ describe('a write with a journal', () => {
       expect(entry).toMatchObject({ ok: true, changed: true, diff: null, undo: false });
   });
 
-  it('a write with a journal with an unreadable earlier state is recorded without undo', async () => {
+  it('a write with an unreadable earlier state is recorded without undo', async () => {
     const { gateway, journal } = await startWithJournal();
     const path = 'configuration/users/user-roles/user-role';
     await expectFailure(gateway.run('request.post', { path, body: { description: 'x' } }));
@@ -206,7 +206,7 @@ describe('a write with a journal', () => {
   it.each<[string, Record<string, unknown>]>([
     ['config.update', { path: ROLE, body: { description: 'x' } }],
     ['config.delete', { path: ROLE }],
-  ])('a write with a journal with an unknown outcome is read afterwards: %s', async (operation, input) => {
+  ])('a write with an unknown outcome is read afterwards: %s', async (operation, input) => {
     const { simulator, gateway } = await startWithJournal();
     simulator.fault({ match: ({ method }) => method !== 'GET', skip: 1, cut: 'before-headers', afterEffect: true });
     await gateway.run('system.info');
@@ -224,7 +224,7 @@ describe('a write with a journal', () => {
     expect(listRequestLines(simulator).at(-1)).toBe(`PUT ${TREE}/${ROLE}`);
   });
 
-  it('a write with a journal of only a secret counts as changed, although nothing comparable differs', async () => {
+  it('a write of only a secret counts as changed, although nothing comparable differs', async () => {
     const { gateway } = await startWithJournal();
     const path = decodeURIComponent(USER.slice(TREE.length + 1));
     await gateway.run('config.update', { path, body: { 'password-cleartext': 's3cret-word' } });
@@ -250,7 +250,7 @@ describe('a write with a journal', () => {
     },
   );
 
-  it('succeeds even if its journal entry cannot be completed, and reports that', async () => {
+  it('a write with a journal succeeds even if its journal entry cannot be completed, and reports that', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     let full = false;
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: () => void (full = true) });
@@ -279,7 +279,7 @@ describe('a write with a journal', () => {
     expect(listRequests(simulator).filter(({ method }) => method === 'PUT')).toHaveLength(21);
   });
 
-  it('a write with a journal on another day starts a new file that follows the previous one', async () => {
+  it('a write on another day starts a new file that follows the previous one', async () => {
     const { gateway, journal } = await startWithJournal();
     const update = (description: string) => gateway.run('config.update', { path: ROLE, body: { description } });
     vi.useFakeTimers({ toFake: ['Date'], now: new Date(new Date().setUTCHours(23, 59, 59, 999)) });
@@ -318,7 +318,7 @@ describe('a write with a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true });
   });
 
-  it('shares one flush with all writes of the same turn', async () => {
+  it('a write with a journal shares one flush with all writes of the same turn', async () => {
     const writer = JournalWriter.forFolder(createTemporaryFolder());
     const entryFields = { at: '', appliance: 'vpn-1', operation: 'x', request: { method: 'PUT', path: '/' } } as EntryFields;
     const announce = (count: number) => Promise.all(Array.from({ length: count }, () => writer.announce(entryFields, undefined)));

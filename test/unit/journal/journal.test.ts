@@ -18,7 +18,7 @@ const PATH = `/api/v1/configuration/${ROLE}`;
 const USER = { server: 'System Local', username: 'j.doe', 'password-cleartext': 's3cret-word' };
 
 describe('a journal', () => {
-  it('records each write with its request, announced and completed', async () => {
+  it('a journal records each write with its request, announced and completed', async () => {
     const { gateway, journal } = await startWithJournal();
     const initiator = { node: 'Change (a1)', flow: 'Flow 1', actor: 'j.doe' };
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'new' } }, { initiator });
@@ -71,7 +71,7 @@ describe('a journal', () => {
     expect(announced).toMatchObject([{ status: null, request: { path: PATH } }]);
   });
 
-  it('records every kind of write and failure, but no reads or plans', async () => {
+  it('a journal records every kind of write and failure, but no reads or plans', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 5 });
     await gateway.run('sessions.list');
     await gateway.run('config.update', { path: ROLE, body: { description: 'x' } }, { dryRun: true });
@@ -94,7 +94,7 @@ describe('a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true, entries: 7 });
   });
 
-  it('contains no secret, and its undo data contains no sent secret', async () => {
+  it('a journal contains no secret, and its undo data contains no sent secret', async () => {
     const { gateway, journal } = await startWithJournal();
     await gateway.run('users.create', USER);
     await gateway.run('users.update', { ...USER, 'password-cleartext': 's3cret-other', fullname: 's3cret-other' });
@@ -154,7 +154,7 @@ describe('a journal', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('costs nothing if none is configured', async () => {
+  it('a journal costs nothing if none is configured', async () => {
     const { simulator, gateway } = await startWithJournal({}, { journal: '' });
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     expect(listRequestLines(simulator)).toEqual([`PUT ${PATH}`]);
@@ -187,7 +187,7 @@ describe('journal.verify', () => {
     return running;
   }
 
-  it('finds and names every changed byte', async () => {
+  it('journal.verify finds and names every changed byte', async () => {
     const { gateway, journal } = await some();
     const [name = ''] = listJournalFiles(journal);
     const path = join(journal, name);
@@ -213,7 +213,7 @@ describe('journal.verify', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true, entries: 3 });
   });
 
-  it('finds lines that were removed, moved or duplicated', async () => {
+  it('journal.verify finds lines that were removed, moved or duplicated', async () => {
     const { gateway, journal } = await some();
     const path = join(journal, listJournalFiles(journal)[0] ?? '');
     const whole = readFileSync(path, 'utf8').split('\n').slice(0, -1);
@@ -229,7 +229,7 @@ describe('journal.verify', () => {
     expect(await broken(a, b, c, d, e, f)).toEqual([]);
   });
 
-  it('finds a missing file, and a cut end if another file follows', async () => {
+  it('journal.verify finds a missing file, and a cut end if another file follows', async () => {
     const { journal: source } = await some();
     const [first = ''] = listJournalFiles(source);
     // The file of another process, which is gone.
@@ -253,7 +253,7 @@ describe('journal.verify', () => {
     expect((await checkJournal(gateway)).ok).toBe(true);
   });
 
-  it('accepts an incomplete line at the end, but not of a running process', async () => {
+  it('journal.verify accepts an incomplete line at the end, but not of a running process', async () => {
     const { gateway, journal } = await some();
     const [name = ''] = listJournalFiles(journal);
     const path = join(journal, name);

@@ -121,7 +121,7 @@ describe('a signing key', () => {
     for (const one of [other, foreign]) one.close();
   });
 
-  it('does not undo with data for another path than that of the request', async () => {
+  it('a signing key does not undo with data for another path than that of the request', async () => {
     const { gateway, journal, simulator } = await startWithJournal({}, { name: 'vpn-1' });
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const [announced] = readAllJournalLines(journal);
@@ -136,7 +136,7 @@ describe('a signing key', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('is refused when it is short, and is masked like every secret', async () => {
+  it('a signing key is refused when it is short, and is masked like every secret', async () => {
     expect(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), signingKey: 'short' })).toThrow(
       /signingKey has fewer than 16/,
     );
@@ -193,7 +193,7 @@ describe('a signing key', () => {
     expect((await expectFailure(new WatchStateFile(file, 'id', new RecordSigner(`${KEY}2`)).load())).message).toContain('no valid code');
   });
 
-  it('removes a lock that a process without the key left, and reports it', async () => {
+  it('a signing key removes a lock that a process without the key left, and reports it', async () => {
     const file = join(createTemporaryFolder(), 'contained.lock');
     // A lock of a living process on this machine.
     await withLockFile(file, () => Promise.resolve(renameSync(file, `${file}.holder`)));
@@ -212,7 +212,7 @@ describe('a signing key', () => {
 });
 
 describe('a journal that was lost', () => {
-  it('is noticed after a restart, and its folder is not created again', async () => {
+  it('a journal that was lost is noticed after a restart, and its folder is not created again', async () => {
     const folder = join(createTemporaryFolder(), 'journal');
     const stateFolder = join(createTemporaryFolder(), 'state');
     await JournalWriter.forFolder(folder, stateFolder).announce(ENTRY_FIELDS, undefined);
@@ -233,7 +233,7 @@ describe('a journal that was lost', () => {
     expect(await verifyJournal(folder, undefined, stateFolder)).toMatchObject({ ok: false, files: 1 });
   });
 
-  it('is refused at once below /proc, where a recursive mkdir never returns', async () => {
+  it('a journal that was lost is refused at once below /proc, where a recursive mkdir never returns', async () => {
     for (const folder of ['/proc/nowhere', '/proc/nowhere/journal', '/proc/1/journal'])
       expect((await expectFailure(JournalWriter.forFolder(folder).announce(ENTRY_FIELDS, undefined))).code).toBe('BAD_CONFIG');
     expect((await expectFailure(new WatchStateFile('/proc/nowhere/watch/x.jsonl', 'id').load())).code).toBe('BAD_INPUT');

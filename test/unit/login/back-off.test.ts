@@ -235,5 +235,5 @@ describe('parseRetryAfterMs', () => {
     ['20 Nov 2026 08:02:00 GMT', undefined],
     [' Fri, 20 Nov 2026 08:02:00 GMT', 120_000],
     ['Friends', undefined],
-  ])('parses %j to %s', (header, ms) => expect(parseRetryAfterMs(header, now)).toBe(ms));
+  ])('parseRetryAfterMs parses %j to %s', (header, ms) => expect(parseRetryAfterMs(header, now)).toBe(ms));
 });

@@ -28,18 +28,18 @@ describe('a login that gets 404 or 403', () => {
     ['users.ensure', { server: SERVER, username: 'a', 'password-cleartext': 'b' }],
     ['transfer.export-binary', {}],
     ['snapshot.take', {}],
-  ])('does not count as the response to %s', async (operation, input) => {
+  ])('a login that gets 404 or 403 does not count as the response to %s', async (operation, input) => {
     expect((await expectFailure((await answering(404)).run(operation, input))).code).toBe('NOT_FOUND');
     expect((await expectFailure((await answering(403)).run(operation, input))).code).toBe('FORBIDDEN');
   });
 
-  it('does not let a dry run plan changes to objects that may not exist', async () => {
+  it('a login that gets 404 or 403 does not let a dry run plan changes to objects that may not exist', async () => {
     const gateway = await answering(404);
     const planned = gateway.run('config.ensure', { path: 'users/user-roles/user-role/A', body: { a: 1 } }, { dryRun: true });
     expect((await expectFailure(planned)).code).toBe('NOT_FOUND');
   });
 
-  it('marks metrics as unanswered', async () => {
+  it('a login that gets 404 or 403 marks metrics as unanswered', async () => {
     const { data } = await (await answering(403)).run('system.metrics');
     expect(String(data)).toMatch(/^gateway_up\{.*\} 0$/m);
   });
@@ -106,12 +106,12 @@ describe('one login step', () => {
     expect(error.details).not.toHaveProperty('retryAfterMs');
   });
 
-  it('respects Retry-After', async () => {
+  it('one login step respects Retry-After', async () => {
     const { exchange } = await stepping([httpResponse(503, '', { 'retry-after': '7' })]);
     expect(await expectFailure(exchange.sendCredentials())).toMatchObject({ code: 'APPLIANCE_ERROR', details: { retryAfterMs: 7000 } });
   });
 
-  it.each([400, 404, 405])('one login step of the legacy login that gets %i tries GET', async (status) => {
+  it.each([400, 404, 405])('one step of the legacy login that gets %i tries GET', async (status) => {
     const gone = httpResponse(404);
     const { exchange, asked } = await stepping([httpResponse(status), gone], legacy);
     expect(await expectFailure(exchange.sendCredentials())).toMatchObject({
@@ -121,7 +121,7 @@ describe('one login step', () => {
     expect(asked()).toEqual([`POST ${LEGACY_LOGIN_PATH}`, `GET ${LEGACY_LOGIN_PATH}`]);
   });
 
-  it.each([401, 403, 500])('one login step of the legacy login that gets %i is not repeated', async (status) => {
+  it.each([401, 403, 500])('one step of the legacy login that gets %i is not repeated', async (status) => {
     const { exchange, asked } = await stepping([httpResponse(status)], legacy);
     await expectFailure(exchange.sendCredentials());
     expect(asked()).toEqual([`POST ${LEGACY_LOGIN_PATH}`]);
@@ -136,7 +136,7 @@ describe('one login step', () => {
     expect((await expectFailure(exchange.sendCredentials())).message).toContain(words);
   });
 
-  it('returns a key or the step that waits for an answer', async () => {
+  it('one login step returns a key or the step that waits for an answer', async () => {
     const bodies = ['{"api_key":"a","resume_id":"r"}', '{"api_key":"","resume_id":"r"}', '{"api_key":5,"resume_id":"r"}'];
     const { exchange } = await stepping(bodies.map((body) => httpResponse(200, body)));
     expect(await exchange.sendCredentials()).toMatchObject({ key: { apiKey: 'a' } });

@@ -150,7 +150,7 @@ describe('the key after all gateways have closed', () => {
     expect((await gatewayFor(simulator).run('system.info')).envelope.logins).toBe(1);
   });
 
-  it('does not keep the process running', async () => {
+  it('the key after all gateways have closed does not keep the process running', async () => {
     const simulator = await startTestSimulator();
     const gateway = new Gateway(settingsFor(simulator));
     await gateway.run('system.info');
@@ -173,7 +173,7 @@ describe('a refused shared key', () => {
     return { simulator, session, first };
   }
 
-  it('does not replace a newer key, even while logins pause', async () => {
+  it('a refused shared key does not replace a newer key, even while logins pause', async () => {
     const { session, first } = await loggedIn();
     expect(await session.handleUnauthorized(first)).toBe(true);
     const second = await session.key(silent);
@@ -187,7 +187,7 @@ describe('a refused shared key', () => {
     expect(session.currentKey).toBe(second);
   });
 
-  it('causes no pause when it is not the current key', async () => {
+  it('a refused shared key causes no pause when it is not the current key', async () => {
     const { session, first } = await loggedIn();
     await session.handleUnauthorized(first);
     const second = await session.key(silent);
@@ -197,7 +197,7 @@ describe('a refused shared key', () => {
     expect(await session.key(silent)).not.toBe(second);
   });
 
-  it('causes a pause even when other requests with the fresh key succeeded', async () => {
+  it('a refused shared key causes a pause even when other requests with the fresh key succeeded', async () => {
     const { simulator, session, first } = await loggedIn();
     await session.handleUnauthorized(first);
     const second = await session.key(silent);
@@ -208,7 +208,7 @@ describe('a refused shared key', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('counts as valid after responses, but not after refusals or faults', async () => {
+  it('a refused shared key counts as valid after responses, but not after refusals or faults', async () => {
     const { session, first } = await loggedIn();
     await session.handleUnauthorized(first);
     const second = await session.key(silent);
@@ -222,7 +222,7 @@ describe('a refused shared key', () => {
 });
 
 describe('forget', () => {
-  it('forget is not undone by a running login', async () => {
+  it('forgetting a key is not undone by a running login', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator);
     let answer = (): void => undefined;

@@ -148,7 +148,7 @@ describe('concurrent logins', () => {
 });
 
 describe('a refused key', () => {
-  it('causes one login and one replay, for writes too', async () => {
+  it('a refused key causes one login and one replay, for writes too', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.expireKeys();
@@ -160,7 +160,7 @@ describe('a refused key', () => {
     expect(headers[2]).not.toBe(headers[0]);
   });
 
-  it('ends in UNAUTHORIZED when the fresh key is refused too', async () => {
+  it('a refused key ends in UNAUTHORIZED when the fresh key is refused too', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: 99, status: 401 });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({ code: 'UNAUTHORIZED', cause: { status: 401, requests: 2 } });
@@ -168,7 +168,7 @@ describe('a refused key', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('does not include 403, which never causes a login', async () => {
+  it('a refused key does not include 403, which never causes a login', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: 99, status: 403 });
     for (let attempt = 0; attempt < 3; attempt++) expect((await expectFailure(gateway.run('system.info'))).code).toBe('FORBIDDEN');
@@ -183,7 +183,7 @@ describe('a refused key', () => {
     ['answered by nonsense', { body: '<html>' }, 'BAD_RESPONSE'],
     ['failing', { status: 500 }, 'APPLIANCE_ERROR'],
     ['never answered', { hang: true }, 'TIMEOUT'],
-  ])('does not make a write unknown or repeat a read when the new login is %s', async (_name, fault, code) => {
+  ])('a refused key does not make a write unknown or repeat a read when the new login is %s', async (_name, fault, code) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, 'hang' in fault ? { timeout: 2 } : {});
     await gateway.run('system.info');
     for (const operation of ['sessions.kill-all', 'system.info']) {
@@ -210,7 +210,7 @@ describe('a refused password', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('pauses a new gateway with the same settings, but not with others', async () => {
+  it('a refused password pauses a new gateway with the same settings, but not with others', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('LOGIN_REJECTED');
     gateway.close();
@@ -253,7 +253,7 @@ describe('a refused password', () => {
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('LOGIN_REJECTED');
   });
 
-  it('pauses after a 403 to the login too', async () => {
+  it('a refused password pauses after a 403 to the login too', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { restAccess: false } });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({
       code: 'FORBIDDEN',
@@ -263,7 +263,7 @@ describe('a refused password', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('pauses for 5 s when the appliance was only out of order', async () => {
+  it('a refused password pauses for 5 s when the appliance was only out of order', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ status: 500, times: 1 });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('APPLIANCE_ERROR');

@@ -51,7 +51,7 @@ describe('a second factor from the settings', () => {
   const totpSecret = 'JBSWY3DPEHPK3PXP';
   const second: Partial<Settings> = { secondFactor: 'password', secondPassword: 'sécond' };
 
-  it('sends a fixed password with the resume_id only', async () => {
+  it('a second factor from the settings sends a fixed password with the resume_id only', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { secondFactor: { password: 'sécond' } },
       { ...second, secondUsername: 'tökens' },
@@ -66,7 +66,7 @@ describe('a second factor from the settings', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('does not send the first password again for a further step', async () => {
+  it('a second factor from the settings does not send the first password again for a further step', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'sécond', steps: Infinity } }, second);
     const error = await expectFailure(gateway.run('system.info'));
     expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { ok: false, resumeId: expect.any(String) as string } });
@@ -79,14 +79,14 @@ describe('a second factor from the settings', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('reports a required step when none is configured', async () => {
+  it('a second factor from the settings reports a required step when none is configured', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'x' } });
     const error = await expectFailure(gateway.run('sessions.kill-all'));
     expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { resumeId: expect.any(String) as string } });
     expect(listLoginSteps(simulator)).toHaveLength(1);
   });
 
-  it('pauses when the second password is refused', async () => {
+  it('a second factor from the settings pauses when the second password is refused', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'other' } }, second);
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('LOGIN_REJECTED');
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('LOGIN_PAUSED');
@@ -112,7 +112,7 @@ describe('a second factor from the settings', () => {
     expect(spentSteps(simulator)).toEqual([step / 30_000, step / 30_000 + 1]);
   });
 
-  it('uses one code for gateways of the same account', async () => {
+  it('a second factor from the settings uses one code for gateways of the same account', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const gateways = Array.from({ length: 5 }, () => gatewayFor(simulator, byCode));
@@ -120,7 +120,7 @@ describe('a second factor from the settings', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('stops when the gateway closes while it waits for the next code', async () => {
+  it('a second factor from the settings stops when the gateway closes while it waits for the next code', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -133,7 +133,7 @@ describe('a second factor from the settings', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('spends no step on logins that were canceled before sending', async () => {
+  it('a second factor from the settings spends no step on logins that were canceled before sending', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -152,7 +152,7 @@ describe('a second factor from the settings', () => {
     expect(spentSteps(simulator)).toEqual([step / 30_000, step / 30_000 + 1]);
   });
 
-  it('continues for the remaining callers when one is canceled', async () => {
+  it('a second factor from the settings continues for the remaining callers when one is canceled', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_000 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -168,7 +168,7 @@ describe('a second factor from the settings', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(2);
   });
 
-  it('releases a code that could not be sent', async () => {
+  it('a second factor from the settings releases a code that could not be sent', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_000 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -181,7 +181,7 @@ describe('a second factor from the settings', () => {
     expect(next.code).toBe(createTotpCode(parseTotpSecret(totpSecret).key, step / 30_000 + 1));
   });
 
-  it('reports a clock that was set back when a code is refused', async () => {
+  it('a second factor from the settings reports a clock that was set back when a code is refused', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step + 10_000 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     await gatewayFor(simulator, byCode, alone).run('system.info');
@@ -204,7 +204,7 @@ describe('a second factor from a flow', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('starts one login for any number of requests', async () => {
+  it('a second factor from a flow starts one login for any number of requests', async () => {
     const { simulator, session } = await waiting();
     const states = await Promise.all([session.login(onLogin), session.login(onLogin), session.login(onLogin)]);
     states.push(await session.login(onLogin));
@@ -223,7 +223,7 @@ describe('a second factor from a flow', () => {
     expect(simulator.requests.map(({ path }) => path)).toEqual([LOGIN_PATH, LOGIN_PATH]);
   });
 
-  it('sends a code once, even when it is repeated', async () => {
+  it('a second factor from a flow sends a code once, even when it is repeated', async () => {
     const { simulator, session } = await waiting();
     const state = await session.login(onLogin);
     const id = state.state === 'pending' ? state.resumeId : '';
@@ -234,7 +234,7 @@ describe('a second factor from a flow', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('pauses after a wrong code', async () => {
+  it('a second factor from a flow pauses after a wrong code', async () => {
     const { simulator, session } = await waiting();
     await session.login(onLogin);
     expect((await expectFailure(session.resume('000000', undefined, onLogin))).code).toBe('LOGIN_REJECTED');
@@ -242,7 +242,7 @@ describe('a second factor from a flow', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('waits for the next step when there are several', async () => {
+  it('a second factor from a flow waits for the next step when there are several', async () => {
     const { simulator, session } = await waiting(2);
     await session.login(onLogin);
     const next = await session.resume('123456', undefined, onLogin);
@@ -315,7 +315,7 @@ describe('one-time codes', () => {
   const codesAt = (at: number, coordination: Coordination): Promise<OneTimeCode> =>
     reserveOneTimeCode(secret, coordination, AbortSignal.timeout(15_000), () => at);
 
-  it('one-time codes come from different steps, in order, for concurrent callers', async () => {
+  it('one-time codes for simultaneous callers come from consecutive time steps', async () => {
     // Just before a new step, so that the second caller really waits.
     const at = 2_000_000 * 5000 - 200;
     const codes = await Promise.all([codesAt(at, processCoordination), codesAt(at, processCoordination)]);

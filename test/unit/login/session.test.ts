@@ -153,7 +153,7 @@ describe('Session.recordResponse', () => {
 });
 
 describe('a key that gets two refusals at once', () => {
-  it('does not take a newer key with it', async () => {
+  it('a key that gets two refusals at once does not take a newer key with it', async () => {
     let hold: Promise<void> | undefined;
     class Slow extends ProcessCoordination {
       override async get(key: string): ReturnType<ProcessCoordination['get']> {
@@ -192,7 +192,7 @@ describe('a login that waits for a code', () => {
     expect(missing.details).not.toHaveProperty('resumeId');
   });
 
-  it('reports its step and accepts one code', async () => {
+  it('a login that waits for a code reports its step and accepts one code', async () => {
     const { simulator, session, redactor } = await driven(flow, byCode);
     const state = await session.login(silent);
     const [resumeId] = simulator.state.login.pending.keys();
@@ -239,7 +239,7 @@ describe('a login that waits for a code', () => {
 describe('a second step that the settings answer', () => {
   const second: Partial<Settings> = { secondFactor: 'password', secondPassword: 'second one' };
 
-  it('uses the first user name when no second one is set', async () => {
+  it('a second step that the settings answer uses the first user name when no second one is set', async () => {
     const { simulator, session } = await driven(second, { secondFactor: { password: 'second one' } });
     await session.key(silent);
     const [, step] = simulator.requests;
@@ -267,14 +267,14 @@ describe('a second step that the settings answer', () => {
 
   const totp: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' };
 
-  it('mentions the clock when a code is refused', async () => {
+  it('a second step that the settings answer mentions the clock when a code is refused', async () => {
     const { session } = await driven(totp, { secondFactor: { password: 'no code' } });
     const error = await expectFailure(session.key(silent));
     expect(error).toMatchObject({ code: 'LOGIN_REJECTED', details: { status: 401 } });
     expect(error.message).toMatch(/interface\..* Codes depend on the time: compare the clocks of the appliance and of this machine\.$/);
   });
 
-  it('spends a code that may have been accepted and does not mention the clock', async () => {
+  it('a second step that the settings answer spends a code that may have been accepted and does not mention the clock', async () => {
     const step = Math.floor(Date.UTC(2026, 10, 20) / 30_000) * 30_000;
     // 300 ms before the next step. The clock stands still; the wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
@@ -318,7 +318,7 @@ describe('PendingLogin', () => {
     return { login, go: () => go(), finish: () => finish(), signals, started };
   }
 
-  it('continues while any caller waits and stops its wait with the last one', async () => {
+  it('PendingLogin continues while any caller waits and stops its wait with the last one', async () => {
     const { login, signals, started } = working();
     const [one, other] = [new AbortController(), new AbortController()];
     const waiting = [expectFailure(login.waitForKey(one.signal)), expectFailure(login.waitForKey(other.signal))];
@@ -336,7 +336,7 @@ describe('PendingLogin', () => {
     });
   });
 
-  it('does not start to wait when no caller wants the key', async () => {
+  it('PendingLogin does not start to wait when no caller wants the key', async () => {
     const { login, signals, started } = working();
     expect((await expectFailure(login.waitForKey(AbortSignal.abort()))).code).toBe('ABORTED');
     await started;
@@ -344,7 +344,7 @@ describe('PendingLogin', () => {
     expect((await expectFailure(login.waitForKey(undefined))).code).toBe('ABORTED');
   });
 
-  it('completes after its wait, even when all callers leave', async () => {
+  it('PendingLogin completes after its wait, even when all callers leave', async () => {
     const { login, go, finish, started } = working();
     const stop = new AbortController();
     const left = expectFailure(login.waitForKey(stop.signal));
@@ -358,7 +358,7 @@ describe('PendingLogin', () => {
     expect(await login.waitForKey(undefined)).toBe(key);
   });
 
-  it('ends with the gateway, and reports that or its own failure', async () => {
+  it('PendingLogin ends with the gateway, and reports that or its own failure', async () => {
     const closing = new AbortController();
     const { login, started } = working(closing.signal);
     const waiting = expectFailure(login.waitForKey(undefined));
@@ -374,7 +374,7 @@ describe('PendingLogin', () => {
 });
 
 describe('AccountState', () => {
-  it('remembers the latest hundred answered steps', () => {
+  it('AccountState remembers the latest hundred answered steps', () => {
     const state = new AccountState();
     const steps = Array.from({ length: 100 }, (_, index) => `step ${index}`);
     expect(steps.map((step) => state.markAnswered(step))).not.toContain(false);
@@ -458,7 +458,7 @@ describe('proveLogin', () => {
     expect(unprovableReason(checkSettings(settingsFor({ url: 'https://vpn.example.com' }, more)))).toBe(why);
   });
 
-  it('ignores pauses, starts none and leaves no trace of its account', async () => {
+  it('proveLogin ignores pauses, starts none and leaves no trace of its account', async () => {
     const { simulator, settings, coordination, session } = await driven();
     const transport = new Transport(settings);
     onTestFinished(() => transport.close());

@@ -47,7 +47,7 @@ coordinationSuite('of the inventories of a process that shares with others', () 
 });
 
 describe('The coordination of several engines', () => {
-  it('uses the engine with the lowest rank, whichever started first', async () => {
+  it('The coordination of several engines uses the engine with the lowest rank, whichever started first', async () => {
     const [low, high] = [clocked().coordination, clocked().coordination];
     const ends = [shareBetweenProcesses(high, 'b'), shareBetweenProcesses(low, 'a')];
     onTestFinished(() => ends.forEach((end) => end()));
@@ -72,7 +72,7 @@ describe('The coordination of several engines', () => {
     expect([await before.get('key'), await after.get('key')]).toEqual([undefined, 'after']);
   });
 
-  it('uses the coordination of this process if no engine shares one', async () => {
+  it('The coordination of several engines uses the coordination of this process if no engine shares one', async () => {
     const stop = new LightAbortController();
     const held = await Promise.race([
       inventoryCoordination.runExclusive('alone', (held) => Promise.resolve(held), { signal: stop }),
@@ -82,7 +82,7 @@ describe('The coordination of several engines', () => {
     expect(held).toBeUndefined();
   });
 
-  it('calls onWait for each waiting run, and passes on the check of the lease', async () => {
+  it('The coordination of several engines calls onWait for each waiting run, and passes on the check of the lease', async () => {
     const still = (): Promise<void> => Promise.resolve();
     const inner = holding(still);
     const runExclusive: Coordination['runExclusive'] = (key, work, options) => {
@@ -196,7 +196,7 @@ describe('mapConcurrently', () => {
     expect([begun, most]).toEqual([items, expected]);
   });
 
-  it('rejects with the first error', async () => {
+  it('mapConcurrently rejects with the first error', async () => {
     const error = new Error('on purpose');
     await expect(mapConcurrently([1, 2, 3], 2, (item) => (item === 2 ? Promise.reject(error) : Promise.resolve(item)))).rejects.toBe(error);
   });
@@ -300,7 +300,7 @@ describe('Memory of the process coordination', () => {
 });
 
 describe('coordinationKey', () => {
-  it('starts with the kind of the key and reveals nothing else', () => {
+  it('coordinationKey starts with the kind of the key and reveals nothing else', () => {
     const key = coordinationKey('exclusive', 'https://vpn.example.com', 'import');
     expect(key).toMatch(/^exclusive:[0-9a-f]{64}$/);
     expect(key).not.toBe(coordinationKey('exclusive', 'https://vpn.example.com', 'export'));
@@ -309,7 +309,7 @@ describe('coordinationKey', () => {
 });
 
 describe('LightAbortController', () => {
-  it('calls each listener once, and no listener that was removed', () => {
+  it('LightAbortController calls each listener once, and no listener that was removed', () => {
     const canceller = new LightAbortController();
     const told: string[] = [];
     const left = (): void => void told.push('left');
@@ -324,7 +324,7 @@ describe('LightAbortController', () => {
     expect([canceller.aborted, ...told]).toEqual([true, 'one']);
   });
 
-  it('follows a signal until it is told to stop', () => {
+  it('LightAbortController follows a signal until it is told to stop', () => {
     const source = new AbortController();
     const [followed, left, late] = [new LightAbortController(), new LightAbortController(), new LightAbortController()];
     followed.follow(source.signal);
@@ -334,7 +334,7 @@ describe('LightAbortController', () => {
     expect([followed.aborted, left.aborted, late.aborted]).toEqual([true, false, true]);
   });
 
-  it('provides a real AbortSignal', () => {
+  it('LightAbortController provides a real AbortSignal', () => {
     const real = new AbortController().signal;
     expect(toAbortSignal(real)).toBe(real);
     const canceller = new LightAbortController();

@@ -143,7 +143,7 @@ describe('parseInput', () => {
     note: textField('Note', ''),
   });
 
-  it('fills in defaults and leaves out fields without a value', () => {
+  it('parseInput fills in defaults and leaves out fields without a value', () => {
     expect(parseInput(example, { id: 'a', note: undefined })).toEqual({ id: 'a', max: 25 });
     expect(parseInput(example, { id: 'a', max: null, note: '' })).toEqual({ id: 'a', max: 25, note: '' });
   });
@@ -156,7 +156,7 @@ describe('parseInput', () => {
     [{ id: 'a', name: '' }, 'name (Name) is empty'],
     [{ id: 'a', max: 0 }, 'max must be more than 0'],
     [{ id: 'a', nmae: 'x' }, 'nmae is not a field of this operation. Its fields are: id, name, max, note'],
-  ])('rejects %j', (input, words) => {
+  ])('parseInput rejects %j', (input, words) => {
     const error = getThrownError(() => parseInput(example, input));
     expect(error?.code).toBe('BAD_INPUT');
     expect(error?.message).toContain(words);
@@ -166,7 +166,7 @@ describe('parseInput', () => {
     [null, 'nothing'],
     ['text', 'text'],
     [['a'], 'an array'],
-  ])('rejects %j in place of an object', (raw, words) => {
+  ])('parseInput rejects %j in place of an object', (raw, words) => {
     const error = getThrownError(() => parseInput(example, raw as never));
     expect(error?.message).toBe(`The input must be an object with the fields of the operation, not ${words}.`);
   });
@@ -178,11 +178,11 @@ describe('parseInput', () => {
     );
   });
 
-  it('names the missing field in the details of the error', () => {
+  it('parseInput names the missing field in the details of the error', () => {
     expect(getThrownError(() => parseInput(example, {}))?.details).toMatchObject({ missing: { name: 'id', label: 'Id' } });
   });
 
-  it('does not require a field that each item of an array may have', () => {
+  it('parseInput does not require a field that each item of an array may have', () => {
     const many = operation({
       user: requiredField(namesField('User', '', { subject: true })),
       role: requiredField(textField('Role', '', { perItem: true })),
@@ -198,7 +198,7 @@ describe('parseInput', () => {
     expect(getThrownError(() => parseInput(none, {}))?.details.missing?.name).toBe('role');
   });
 
-  it('marks the untrusted parts of its error messages', () => {
+  it('parseInput marks the untrusted parts of its error messages', () => {
     const check = (value: string) => (value === 'plain' ? 'is plain.' : safeMessage`is odd: ${value}`);
     const told = (value: string): string | undefined =>
       getThrownError(() => parseField('id', textField('Id', '', { check }), value))?.safeMessage.text(() => '•');
@@ -206,7 +206,7 @@ describe('parseInput', () => {
     expect(told('secret')).toBe('id is odd: •');
   });
 
-  it('ignores inherited properties', () => {
+  it('parseInput ignores inherited properties', () => {
     expect(getThrownCode(() => parseInput(example, { id: 'a', constructor: 'x' }))).toBe('BAD_INPUT');
     expect(getThrownCode(() => parseInput(operation({}), JSON.parse('{"__proto__":{"id":"a"}}') as Record<string, unknown>))).toBe(
       'BAD_INPUT',
@@ -233,19 +233,19 @@ describe('The JSON body of a request', () => {
     ['what holds itself', holder, 'Converting circular structure to JSON.'],
     ['what says so itself', throwing(new Error('not me\nnor this')), 'not me.'],
     ['what says so in a text', throwing('odd'), 'odd.'],
-  ])('rejects %s', (_what, body, words) => {
+  ])('The JSON body of a request rejects %s', (_what, body, words) => {
     const error = getThrownError(() => toJsonText(body));
     expect([error?.code, error?.message]).toEqual(['BAD_INPUT', `The body cannot be sent as JSON: ${words}`]);
   });
 
-  it('marks the untrusted parts of an error about it', () => {
+  it('The JSON body of a request marks the untrusted parts of an error about it', () => {
     const told = (body: unknown): string | undefined => getThrownError(() => toJsonText(body))?.safeMessage.text(() => '•');
     expect(told({ secret: NaN })).toBe('The body cannot be sent as JSON: NaN is at • and would be lost.');
     expect(told({ n: 1n })).toBe('The body cannot be sent as JSON: Do not know how to serialize a BigInt.');
     expect(told(throwing(new Error('secret')))).toBe('The body cannot be sent as JSON: •.');
   });
 
-  it('keeps all JSON values unchanged', () => {
+  it('The JSON body of a request keeps all JSON values unchanged', () => {
     const body = { a: null, b: [1, 'x', { c: true }], d: Object.assign(Object.create(null) as object, { e: 0 }), f: '', at: new Date(0) };
     expect(toJsonText(body)).toBe('{"a":null,"b":[1,"x",{"c":true}],"d":{"e":0},"f":"","at":"1970-01-01T00:00:00.000Z"}');
   });

@@ -28,12 +28,12 @@ describe('encodedPath', () => {
     ['a"b?c', 'a%22b%3Fc'],
     ['-_.~', '-_.~'],
     ['...', '%2E..'],
-  ])('encodes %s once', (name, encoded) => {
+  ])('encodedPath encodes %s once', (name, encoded) => {
     expect(encodeSegment(name)).toBe(encoded);
     expect(decodeURIComponent(encoded)).toBe(name);
   });
 
-  it('rejects half of a surrogate pair', () => expect(getThrownCode(() => encodeSegment('\ud83d'))).toBe('BAD_INPUT'));
+  it('encodedPath rejects half of a surrogate pair', () => expect(getThrownCode(() => encodeSegment('\ud83d'))).toBe('BAD_INPUT'));
 });
 
 describe('A configuration path as text', () => {
@@ -83,7 +83,7 @@ describe('A configuration path as text', () => {
 });
 
 describe('A configuration path as an array', () => {
-  it('uses each item as one raw segment', () => {
+  it('A configuration path as an array uses each item as one raw segment', () => {
     expect(toConfigurationPath(['roles', 'Büro #1/EU & 50%', '.x', '%2e%2e', '7'])).toBe(
       `${ROOT}/roles/B%C3%BCro%20%231%2FEU%20%26%2050%25/%2Ex/%252e%252e/7`,
     );
@@ -239,11 +239,11 @@ describe('The error for a rejected path', () => {
     ['a/%2e%2e%2Fb', 'path has the segment'],
     ['a/x%5C..', 'path has the segment'],
     ['mailto://x', 'path is a full URL.'],
-  ])('names the reason for %j', (path, words) =>
+  ])('The error for a rejected path names the reason for %j', (path, words) =>
     expect(getThrownError(() => toConfigurationPath(path as string[]))?.message).toContain(words),
   );
 
-  it('treats text that resembles an address or another appliance as a path', () => {
+  it('The error for a rejected path treats text that resembles an address or another appliance as a path', () => {
     expect(tree('a/http://b'.replace('//', '/'))).toBe('/a/http%3A/b');
     expect(tree('my-api/v1x')).toBe('/my-api/v1x');
     expect(tree('myapi/v1')).toBe('/myapi/v1');
@@ -254,7 +254,7 @@ describe('The error for a rejected path', () => {
 });
 
 describe('The query of a request', () => {
-  it('contains flags and texts, each encoded once', () => {
+  it('The query of a request contains flags and texts, each encoded once', () => {
     expect(encodeQuery(undefined)).toBe('');
     expect(encodeQuery({})).toBe('');
     expect(encodeQuery({ expand: true, 'a b': 'ü&=%', empty: '' })).toBe('?expand&a%20b=%C3%BC%26%3D%25&empty=');
@@ -264,7 +264,7 @@ describe('The query of a request', () => {
 describe('A request path as sent', () => {
   const names = ['Büro #1/EU & 50%', '.Administrators'] as const;
 
-  it.each(names)('contains %s as one segment in every notation of the path', async (name) => {
+  it.each(names)('A request path as sent contains %s as one segment in every notation of the path', async (name) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('config.list', { path: 'users/user-roles/user-role' });
     const link = (data as { name: string; href: string }[]).find((entry) => entry.name === name);
@@ -291,7 +291,7 @@ describe('A request path as sent', () => {
     expect((await expectFailure(gateway.run('config.get', { path: `/vpn2${ROOT}/users` }))).code).toBe('BAD_INPUT');
   });
 
-  it('A request path as sent is never sent for an invalid path', async () => {
+  it('An invalid path is never sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const path of ['../system', 'users/%2e%2e', 'https://other.example/', '']) {
       const error = await expectFailure(gateway.run('config.get', { path }));

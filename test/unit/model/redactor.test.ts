@@ -75,11 +75,11 @@ describe('The redactor, for a text that contains JSON,', () => {
     ['no names of secrets: it stays as it was written', { body: '{ "a" : 1 }' }, { body: '{ "a" : 1 }' }],
     ['no JSON', { body: '{"password":"x"' }, { body: '{"password":"x"' }],
     ['a text in quotation marks', { body: '"password"' }, { body: '"password"' }],
-  ])('masks values of secret fields: %s', (_what, value, shown) => {
+  ])('The redactor, for a text that contains JSON, masks values of secret fields: %s', (_what, value, shown) => {
     expect(new Redactor().value(value)).toEqual(shown);
   });
 
-  it('returns the values of secret fields', () => {
+  it('The redactor, for a text that contains JSON, returns the values of secret fields', () => {
     expect([...findSecrets({ a: [JSON.stringify(body)] })].sort()).toEqual(['4711', 'a']);
     expect([...findSecrets(JSON.stringify({ b: JSON.stringify({ token: 'inner' }) }))]).toEqual(['inner']);
     const fields = { body: requiredField(objectField('Body', '')), raw: contentField('Raw', ''), name: textField('Name', '') };
@@ -87,7 +87,7 @@ describe('The redactor, for a text that contains JSON,', () => {
     expect([...findInputSecrets(fields, input)].sort()).toEqual(['4711', 'a', 'named', 'raw']);
   });
 
-  it('masks secret values at any depth, escaped or not', () => {
+  it('The redactor, for a text that contains JSON, masks secret values at any depth, escaped or not', () => {
     const tree = fc.letrec<{ node: unknown }>((tie) => ({
       node: fc.oneof(
         { maxDepth: 6 },
@@ -106,7 +106,7 @@ describe('The redactor, for a text that contains JSON,', () => {
     );
   });
 
-  it('stops at the maximum depth', () => {
+  it('The redactor, for a text that contains JSON, stops at the maximum depth', () => {
     let deep = '"end"';
     for (let depth = 0; depth < 100_000; depth++) deep = `[${deep}]`;
     expect(new Redactor().value({ deep, other: 1 })).toEqual({ deep: '••••', other: 1 });
@@ -117,7 +117,7 @@ describe('The redactor, for a text that contains JSON,', () => {
 });
 
 describe('The redactor, for a short secret,', () => {
-  it.each(['12', 'Ab', 'z9', '0'])('masks %s where it is a separate word', (secret) => {
+  it.each(['12', 'Ab', 'z9', '0'])('The redactor, for a short secret, masks %s where it is a separate word', (secret) => {
     expect(mask(`(${secret}) ${secret}`, secret)).toBe('(••••) ••••');
     expect(mask(`${secret}.`, secret)).toBe('••••.');
     for (const next of ['a', 'z', 'A', 'Z', '0', '9']) {
@@ -127,7 +127,7 @@ describe('The redactor, for a short secret,', () => {
     for (const next of ['/', ':', '@', '[', '`', '{']) expect(mask(`${next}${secret}${next}`, secret)).toBe(`${next}••••${next}`);
   });
 
-  it('keeps the order of the text if a long secret is also in it', () => {
+  it('The redactor, for a short secret, keeps the order of the text if a long secret is also in it', () => {
     expect(mask('yy longer-one yy longer-one', 'longer-one', 'yy')).toBe('•••• •••• •••• ••••');
   });
 });
@@ -157,14 +157,14 @@ describe('MultiStringSearch', () => {
     expect(new MultiStringSearch(['abcdef', 'bcde']).findSpans('abcdefg')).toEqual([[0, 6]]);
   });
 
-  it('does not confuse a partial match with the start of another string', () => {
+  it('MultiStringSearch does not confuse a partial match with the start of another string', () => {
     expect(new MultiStringSearch(['abcc', 'abcdef']).findSpans('abcdxx')).toEqual([]);
     expect(new MultiStringSearch(['abcd', 'abcdaa', 'abcdab', 'abcdb']).findSpans('abcdac')).toEqual([[0, 4]]);
     expect(new MultiStringSearch(['abcd']).findSpans('cd')).toEqual([]);
     expect(new MultiStringSearch(['cd', 'abcd']).findSpans('Stryker was here! open')).toEqual([]);
   });
 
-  it('finds the same matches as separate searches, at any position', () => {
+  it('MultiStringSearch finds the same matches as separate searches, at any position', () => {
     const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 4, maxLength: 9 }), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(words, fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 60 }), (wanted, where) => {
@@ -202,11 +202,12 @@ describe('decodedViews', () => {
     ['a\\u0000b', 'a\0b'],
     ['&x&lt;y', '&x<y'],
     ['&lt;&LT;', '<&LT;'],
-  ])('decodes %s', (words, read) => expect(views(words)).toContain(read));
+  ])('decodedViews decodes %s', (words, read) => expect(views(words)).toContain(read));
 
-  it('returns no view of a text without escapes', () => expect(views('plain: text, "quoted"')).toEqual(['plain: text, "quoted"']));
+  it('decodedViews returns no view of a text without escapes', () =>
+    expect(views('plain: text, "quoted"')).toEqual(['plain: text, "quoted"']));
 
-  it('returns no view if no escape is valid', () => {
+  it('decodedViews returns no view if no escape is valid', () => {
     expect(views('100 % & more')).toEqual(['100 % & more']);
     expect(views('%zz %4')).toEqual(['%zz %4']);
   });
@@ -235,9 +236,10 @@ describe('redactQuery', () => {
     ['a=1&password=x&b', 'a=1&password=••••&b'],
     ['api%5Fkey=x', 'api%5Fkey=••••'],
     ['%zz=x&token=', '%zz=x&token=••••'],
-  ])('masks the value of a secret name in %s', (query, shown) => expect(redactQuery(query, '••••')).toBe(shown));
+  ])('redactQuery masks the value of a secret name in %s', (query, shown) => expect(redactQuery(query, '••••')).toBe(shown));
 
-  it('masks secrets in a query object', () => expect(redactQuery({ a: '1', token: 'x' }, '••••')).toEqual({ a: '1', token: '••••' }));
+  it('redactQuery masks secrets in a query object', () =>
+    expect(redactQuery({ a: '1', token: 'x' }, '••••')).toEqual({ a: '1', token: '••••' }));
 });
 
 it('masks secrets of settings in each form in which they are sent', () => {
@@ -299,7 +301,7 @@ describe('A Redactor', () => {
     expect(new Redactor().text(7 as unknown as string)).toBe('••••');
   });
 
-  it('masks strings in nested values and leaves other values', () => {
+  it('A Redactor masks strings in nested values and leaves other values', () => {
     const redactor = new Redactor().add('hidden words');
     const at = new Date(0);
     expect(redactor.value([null, undefined, 7, true, at, 'hidden words', { a: ['hidden words'] }])).toEqual([
@@ -323,7 +325,7 @@ describe('A Redactor', () => {
     expect(redactor.value({ password: 0 })).toEqual({ password: '••••' });
   });
 
-  it('masks values to a depth of 200 levels', () => {
+  it('A Redactor masks values to a depth of 200 levels', () => {
     const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + '7' + ']'.repeat(depth)) as unknown;
     const redactor = new Redactor().add('x-secret');
     expect(redactor.value(nested(201))).toEqual(nested(201));
@@ -338,7 +340,7 @@ describe('A Redactor', () => {
     expect(JSON.stringify(redactor.value(inner))).toBe(`${'{"a":'.repeat(201)}"••••"${'}'.repeat(201)}`);
   });
 
-  it('finds nothing in texts without secrets', () => {
+  it('A Redactor finds nothing in texts without secrets', () => {
     const words = 'Stryker was here! Nothing else was.';
     for (const redactor of [
       new Redactor(),
@@ -349,13 +351,13 @@ describe('A Redactor', () => {
       expect(redactor.text(words)).toBe(words);
   });
 
-  it('masks the value of a secret name, and the same text everywhere else', () => {
+  it('A Redactor masks the value of a secret name, and the same text everywhere else', () => {
     const shown = redactSecrets({ said: 'no user with hidden-word', password: 'hidden-word' }, { token: 'came-with' });
     expect(shown).toEqual({ said: 'no user with ••••', password: '••••' });
     expect(redactSecrets(['it was came-with'], { token: 'came-with' })).toEqual(['it was ••••']);
   });
 
-  it('masks a value that cannot be read, and the untrusted parts of an error', () => {
+  it('A Redactor masks a value that cannot be read, and the untrusted parts of an error', () => {
     const broken = {
       get name(): string {
         throw new Error('no');
@@ -366,12 +368,12 @@ describe('A Redactor', () => {
     expect(new Redactor().add('hidden words').message(error)).toBe('It said ••••, hidden words.');
   });
 
-  it.each(['hidden7', 'hidden-8', 'hidden--9', 'five5', 'four'])('finds %s in base64, with and without padding', (secret) => {
+  it.each(['hidden7', 'hidden-8', 'hidden--9', 'five5', 'four'])('A Redactor finds %s in base64, with and without padding', (secret) => {
     const form = Buffer.from(secret).toString('base64');
     expect(mask(`(${form}) (${form.replaceAll('=', '')})`, secret)).toBe('(••••) (••••)');
   });
 
-  it('leaves words of the interface in a path only', () => {
+  it('A Redactor leaves words of the interface in a path only', () => {
     const redactor = new Redactor().add('system', 'Secret-9', 'averylongwordofsixteen');
     expect(redactor.text('/api/v1/system/x')).toBe('/api/v1/system/x');
     expect(redactor.text('/api/v1/Secret-9/x')).toBe('/api/v1/••••/x');
@@ -380,7 +382,7 @@ describe('A Redactor', () => {
     expect(redactor.text('api/v1/system')).toBe('api/v1/••••');
   });
 
-  it('finds secrets that are bytes', () => {
+  it('A Redactor finds secrets that are bytes', () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0x91, 0xa2, 0xb3]);
     const redactor = new Redactor().add(bytes);
     expect(redactor.text(`it was ${bytes.toString('base64')}.`)).toBe('it was ••••.');
@@ -410,7 +412,7 @@ describe('A Redactor', () => {
     expect(new Redactor().add(`${whole}i`).text(`${whole.slice(0, 63)} and more`)).toBe(`${whole.slice(0, 63)} and more`);
   });
 
-  it('finds a secret at any position within base64, in both alphabets', () => {
+  it('A Redactor finds a secret at any position within base64, in both alphabets', () => {
     const secret = 'ûÿþ?>~ûÿþ';
     for (const around of ['', 'u:', 'us:', 'user:']) {
       const longer = Buffer.from(`${around}${secret}:more`);
@@ -421,7 +423,7 @@ describe('A Redactor', () => {
     expect(new Redactor().add('shorty').text(Buffer.from('u:shorty:x').toString('base64'))).toContain('••••');
   });
 
-  it('returns a value without secrets itself, so that masking copies nothing', () => {
+  it('A Redactor returns a value without secrets itself, so that masking copies nothing', () => {
     const redactor = new Redactor().add('hidden words').with(['another secret']);
     const value = { name: 'a', list: [{ text: 'plain' }, ['x', 1, true, null]], path: '/api/v1/configuration/users' };
     expect(redactor.value(value)).toBe(value);

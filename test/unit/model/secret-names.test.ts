@@ -127,9 +127,9 @@ describe('isSecretName', () => {
     'auth-server',
     'bypass',
     'hash',
-  ])('rejects %s', (name) => expect(new Redactor().value({ [name]: 'shown' })).toEqual({ [name]: 'shown' }));
+  ])('isSecretName rejects %s', (name) => expect(new Redactor().value({ [name]: 'shown' })).toEqual({ [name]: 'shown' }));
 
-  it('ignores values that reveal nothing, such as an empty text or "off"', () => {
+  it('isSecretName ignores values that reveal nothing, such as an empty text or "off"', () => {
     const value = { password: '', token: null, secret: false };
     expect(new Redactor().value(value)).toEqual(value);
   });

@@ -7,7 +7,7 @@ import { getThrownError } from '../../helpers/simulated-appliance';
 const base: Settings = { url: 'https://vpn.example.com', realm: 'Admin Users', username: 'admin', password: 'secret' };
 
 describe('checkSettings', () => {
-  it('fills in defaults', () => {
+  it('checkSettings fills in defaults', () => {
     expect(checkSettings(base)).toMatchObject({
       name: 'vpn.example.com',
       login: 'realm',
@@ -29,9 +29,11 @@ describe('checkSettings', () => {
     ['http://127.0.0.1', 'http://127.0.0.1', ''],
     ['http://127.5.5.5', 'http://127.5.5.5', ''],
     ['http://[::1]/x', 'http://[::1]', '/x'],
-  ])('accepts the address %s', (url, origin, prefix) => expect(checkSettings({ ...base, url })).toMatchObject({ origin, prefix }));
+  ])('checkSettings accepts the address %s', (url, origin, prefix) =>
+    expect(checkSettings({ ...base, url })).toMatchObject({ origin, prefix }),
+  );
 
-  it('reports a missing address and one that is not text', () => {
+  it('checkSettings reports a missing address and one that is not text', () => {
     const refusal = (url: unknown) => getThrownError(() => checkSettings({ ...base, url: url as string }))?.message;
     expect(refusal(undefined)).toMatch(/^url is missing/);
     expect(refusal(5)).toMatch(/^url must be text/);
@@ -70,7 +72,7 @@ describe('checkSettings', () => {
     ['connections', { connections: 1000 }],
     ['proxy', { proxy: { url: 'proxy.example.com' } }],
     ['proxy', { proxy: { url: 'socks5://proxy.example.com' } }],
-  ])('names the setting %s in the error for %j', (property, wrong) => {
+  ])('checkSettings names the setting %s in the error for %j', (property, wrong) => {
     const error = getThrownError(() => new Gateway({ ...base, ...wrong }));
     expect(error?.code).toBe('BAD_CONFIG');
     expect(error?.message.startsWith(`${property} `)).toBe(true);
@@ -115,7 +117,7 @@ describe('checkSettings', () => {
     expect(getThrownError(() => checkSettings({ ...base, ...wrong }))?.message).toBe(words);
   });
 
-  it('returns valid settings unchanged', () => {
+  it('checkSettings returns valid settings unchanged', () => {
     const given = {
       name: 'vpn-1',
       vendor: 'a-b_C9',
@@ -136,7 +138,7 @@ describe('checkSettings', () => {
     expect(checkSettings({ ...base, secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' }).secondFactor).toBe('totp');
   });
 
-  it('requires no realm and second factor for the other login types', () => {
+  it('checkSettings requires no realm and second factor for the other login types', () => {
     expect(checkSettings({ url: base.url, login: 'key', apiKey: 'a' }).secondFactor).toBe('none');
     const legacy = checkSettings({ ...base, realm: '', login: 'legacy', secondFactor: 'totp' });
     expect(legacy.secondFactor).toBe('none');

@@ -26,7 +26,7 @@ const ROLE = 'users/user-roles/user-role/Users';
 const USERS = { server: 'System Local', username: 'j.doe' };
 
 describe('The summary of a run', () => {
-  it('counts the items, and those that were already gone', async () => {
+  it('The summary of a run counts the items, and those that were already gone', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const ids = readSessionIds((await gateway.run('sessions.list')).data).slice(0, 3);
     const planned = await gateway.run('sessions.kill', { 'session-id': ids }, { dryRun: true });
@@ -36,7 +36,7 @@ describe('The summary of a run', () => {
     expect((await gateway.run('sessions.kill-user', { name: 'nobody.at.all' })).envelope.summary).toBe('nobody.at.all has no session.');
   });
 
-  it('names a single item without a count', async () => {
+  it('The summary of a run names a single item without a count', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 1 });
     expect((await gateway.run('sessions.list')).envelope.summary).toMatch(/^1 session on 127\.0\.0\.1:\d+\.$/);
     expect((await gateway.run('request.get', { path: 'system/active-users' })).envelope.summary).toBe('Read system/active-users.');
@@ -50,7 +50,7 @@ describe('The summary of a run', () => {
     }
   });
 
-  it('does not say that a user was gone who could not be disabled', async () => {
+  it('The summary of a run does not say that a user was gone who could not be disabled', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('users.disable', { server: USERS.server, username: ['contractor1', 'nobody.here'] });
     expect(envelope.summary).toBe('Disabled 1 of 2 users: contractor1; 1 failed (nobody.here).');
@@ -98,13 +98,13 @@ describe('The summary of a run', () => {
     ['request.delete', { path: `configuration/${ROLE}-gone`, 'missing-ok': true }, false, `configuration/${ROLE}-gone did not exist.`],
     ['sessions.list', {}, false, '2 sessions on HOST.'],
     ['login.forget', {}, false, 'There was no key of HOST to forget.'],
-  ])('describes %s with this input', async (name, input, dryRun, summary) => {
+  ])('The summary of a run describes %s with this input', async (name, input, dryRun, summary) => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 2 });
     const { envelope } = await gateway.run(name, input, { dryRun });
     expect(envelope.summary).toBe(summary.replace('HOST', envelope.appliance));
   });
 
-  it('says whether a journal is complete and what was undone', async () => {
+  it('The summary of a run says whether a journal is complete and what was undone', async () => {
     const { gateway, journal } = await startWithJournal();
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is intact. Entries: 1, files: 1.');
@@ -123,7 +123,7 @@ describe('The summary of a run', () => {
     expect((await expectFailure(gateway.run('no.such'))).cause?.summary).toBe('no.such: failed (BAD_INPUT).');
   });
 
-  it('contains no secret, and never causes a failure', async () => {
+  it('The summary of a run contains no secret, and never causes a failure', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(200, '{}')), { password: 'simulator' });
     const { envelope } = await gateway.run('config.get', { path: 'users/simulator' });
     expect(envelope.summary).toBe('Read users/••••.');
@@ -145,7 +145,7 @@ describe('The summary of a run', () => {
     expect(said).toEqual(['system.operation.info.summary.done']);
   });
 
-  it('The summary of a run of many items ends with the full stop of its language', async () => {
+  it('The summary of many items ends with the full stop of its language', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const [id = ''] = readSessionIds((await gateway.run('sessions.list')).data);
     const dictionary = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'zh-CN.json'), 'utf8')) as Record<string, string>;
@@ -154,7 +154,7 @@ describe('The summary of a run', () => {
     expect(envelope.summary).toBe('已结束 1/3 个会话；2 项已不存在。');
   });
 
-  it.each([...operations])('The summary of a run of %s names only fields that exist and are not secret', (_name, operation) => {
+  it.each([...operations])('The summary of %s names only fields that exist and are not secret', (_name, operation) => {
     const { summary = {}, fields, data, example } = operation;
     for (const [key, words] of Object.entries(summary)) {
       expect(Object.keys(SUMMARY_TEXTS)).toContain(key);
@@ -237,7 +237,7 @@ describe('A summary sentence', () => {
       { data: { n: 3, list: ['a', 'b'], word: 'x' }, operation: operation({ summary: { done: '__n__ and __list__, __word__.' } }) },
       '3 and 2, x.',
     ],
-  ])('describes %j', (what, words) => {
+  ])('A summary sentence describes %j', (what, words) => {
     expect(createSummary(told(what), defaultTranslate)).toBe(words);
   });
 
@@ -322,13 +322,13 @@ describe('A summary sentence', () => {
     expect(titleWith({})).toBe('Do it');
   });
 
-  it('names the subject on one line, shortened and without secrets', () => {
+  it('A summary sentence names the subject on one line, shortened and without secrets', () => {
     expect(titleWith({ first: 'a\n\t b hidden' })).toBe('Do it (a b ••••)');
     expect(titleWith({ first: 'x'.repeat(80) })).toBe(`Do it (${'x'.repeat(80)})`);
     expect(titleWith({ first: 'x'.repeat(81) })).toBe(`Do it (${'x'.repeat(79)}…)`);
   });
 
-  it('leaves out a value that is missing', () => {
+  it('A summary sentence leaves out a value that is missing', () => {
     expect(defaultTranslate('', '__a__ and __b-c__, __d', { a: 0 })).toBe('0 and , __d');
   });
 });

@@ -65,7 +65,7 @@ describe('A write that requires approval', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('fails with the error of the decision, and nothing is sent', async () => {
+  it('A write that requires approval fails with the error of the decision, and nothing is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const approvals = new PendingApprovals(60);
     const approve: RequestApproval = () => {
@@ -82,7 +82,7 @@ describe('A write that requires approval', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('fails with ABORTED if it is canceled meanwhile', async () => {
+  it('A write that requires approval fails with ABORTED if it is canceled meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const stop = new LightAbortController();
     const approve: RequestApproval = () => {
@@ -149,7 +149,7 @@ describe('A run after its approval', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('succeeds without a change if everything is already done', async () => {
+  it('A run after its approval succeeds without a change if everything is already done', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     own(simulator, 2);
     const { approve } = approving(() => simulator.state.sessions.endAll());
@@ -176,7 +176,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toHaveLength(before + 1);
   });
 
-  it('sends nothing if somebody else made the same change', async () => {
+  it('A run after its approval sends nothing if somebody else made the same change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = gatewayFor(simulator);
     const input = { server: 'System Local', username: 'j.doe', fullname: 'As it was', 'password-cleartext': 'correct horse 1' };
@@ -190,7 +190,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toHaveLength(before + 1);
   });
 
-  it('writes only the approved resources that have not changed meanwhile', async () => {
+  it('A run after its approval writes only the approved resources that have not changed meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = gatewayFor(simulator);
     for (const username of ['a.one', 'a.two']) {
@@ -204,7 +204,7 @@ describe('A run after its approval', () => {
     expect((await other.run('users.get', { server: 'System Local', username: 'a.two' })).data).toMatchObject({ fullname: 'As it was' });
   });
 
-  it('sends the approved secret, which the plan does not show', async () => {
+  it('A run after its approval sends the approved secret, which the plan does not show', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { server: 'System Local', username: 'j.doe', 'password-cleartext': 'correct horse 1' };
     const { approve, proposals } = approving(() => void (input['password-cleartext'] = 'another horse 2'));
@@ -236,7 +236,7 @@ describe('A run after its approval', () => {
     expect(simulator.requests.at(-1)?.body).toContain('3u+UR6n8');
   });
 
-  it('fails with CONFLICT if the file changed before it was sent', async () => {
+  it('A run after its approval fails with CONFLICT if the file changed before it was sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = mkdtempSync(join(tmpdir(), 'approval-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -260,7 +260,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('sends exactly the approved content of a request, of any type', async () => {
+  it('A run after its approval sends exactly the approved content of a request, of any type', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const body = Buffer.from('one of these');
     const { approve } = approving(() => void body.write('two'));
@@ -282,7 +282,7 @@ describe('PendingApprovals', () => {
     };
   };
 
-  it('approves each plan once, by its id', async () => {
+  it('PendingApprovals approves each plan once, by its id', async () => {
     const approvals = new PendingApprovals(60);
     const [one, other] = [held(approvals), held(approvals)];
     expect(one.id).toMatch(/^[0-9a-f-]{36}$/);
@@ -299,7 +299,7 @@ describe('PendingApprovals', () => {
     expect(await other.decision).toMatchObject({ code: 'DECLINED' });
   });
 
-  it('rejects an approval after the time has passed, even if the timer is late', async () => {
+  it('PendingApprovals rejects an approval after the time has passed, even if the timer is late', async () => {
     const soon = held(new PendingApprovals(0.0001));
     expect(await soon.decision).toMatchObject({ code: 'EXPIRED' });
     let now = Date.parse('2026-11-21T08:00:00Z');
@@ -311,7 +311,7 @@ describe('PendingApprovals', () => {
     expect(await late.decision).toMatchObject({ code: 'EXPIRED' });
   });
 
-  it('holds at most one hundred plans, without the canceled ones', () => {
+  it('PendingApprovals holds at most one hundred plans, without the canceled ones', () => {
     const approvals = new PendingApprovals(60);
     const stop = new LightAbortController();
     const [first] = Array.from({ length: 100 }, () => approvals.add(stop));

@@ -25,7 +25,7 @@ describe('An approval', () => {
     return approval;
   }
 
-  it('allows each planned write as often as it was planned', async () => {
+  it('An approval allows each planned write as often as it was planned', async () => {
     const twice = put('/a', { x: 1 });
     const gate = await approved([twice, twice, put('/b', {})]);
     await gate.assertAllowed(twice);
@@ -64,7 +64,7 @@ describe('An approval', () => {
     expect(asked).toEqual([proposed(0, { wouldChange: true })]);
   });
 
-  it('ends when it is canceled, and says that nothing was changed', async () => {
+  it('An approval ends when it is canceled, and says that nothing was changed', async () => {
     const stop = new LightAbortController();
     const approval = new Approval(() => {
       stop.abort();

@@ -86,7 +86,7 @@ describe('OperationContext', () => {
     });
   });
 
-  it('returns cached reads of the configuration', async () => {
+  it('OperationContext returns cached reads of the configuration', async () => {
     const call = createRunContext(await answering('{"a":1}'), { shouldCacheReads: true });
     await call.read({ method: 'GET', path: PATH });
     await call.read({ method: 'GET', path: `${PATH}1`, query: { a: 'b' } });
@@ -111,7 +111,7 @@ describe('OperationContext.download', () => {
   };
   const get = { method: 'GET', path: PATH } as const;
 
-  it('sends a GET and returns the result of the download', async () => {
+  it('OperationContext.download sends a GET and returns the result of the download', async () => {
     const server = await answering('bytes', { 'content-type': 'application/x-test' });
     const call = createRunContext(server);
     const { open, discarded } = target();
@@ -120,7 +120,7 @@ describe('OperationContext.download', () => {
     expect(call.record).toMatchObject({ request: get, status: 200 });
   });
 
-  it('leaves nothing behind if the request or the end of the download fails', async () => {
+  it('OperationContext.download leaves nothing behind if the request or the end of the download fails', async () => {
     const json = createRunContext(await answering('{"a":1}'));
     const none = target();
     expect(await expectFailure(json.download(get, none.open))).toMatchObject({
@@ -133,7 +133,7 @@ describe('OperationContext.download', () => {
     expect([none.discarded(), broken.discarded()]).toEqual([1, 1]);
   });
 
-  it('opens a download for each attempt and closes all of them', async () => {
+  it('OperationContext.download opens a download for each attempt and closes all of them', async () => {
     const statuses = [401, 200, 200];
     const server = await startRawServer(() => httpResponse(statuses.shift() ?? 500, DONE));
     const seen: PendingWrite[] = [];
@@ -172,7 +172,7 @@ describe('A write of an operation', () => {
     return [writes[0] as PendingWrite, data];
   }
 
-  it('shows plannedBody in place of its body in a plan', async () => {
+  it('A write of an operation shows plannedBody in place of its body in a plan', async () => {
     expect(await seen((call) => call.write(PUT))).toEqual([{ request: PUT }, { result: NOTHING }]);
     expect(await seen((call) => call.write(PUT, { a: 1 }))).toEqual([{ request: PUT, plannedBody: { a: 1 } }, { result: NOTHING }]);
   });
@@ -199,7 +199,7 @@ describe('A write of an operation', () => {
     expect(await createRunContext(await answering()).writeAny(PUT)).toEqual({ result: { ...NOTHING, info: [{ message: 'done' }] } });
   });
 
-  it('reports an unchanged result without a request', () => {
+  it('A write of an operation reports an unchanged result without a request', () => {
     const call = idle();
     expect(call.reportUnchanged()).toEqual({ result: NOTHING });
     expect(call.record.changed).toBe(false);
@@ -311,7 +311,7 @@ describe('runExclusive', () => {
 });
 
 describe('onAppliance', () => {
-  it('runs the work at the appliance with the given name', async () => {
+  it('onAppliance runs the work at the appliance with the given name', async () => {
     const onAppliance: RunContextOptions['onAppliance'] = async (name, work) => work(idle({}, { name }));
     expect(await idle({ onAppliance }).onAppliance('two', (call) => Promise.resolve(call.settings.name))).toBe('two');
     expect(await expectFailure(idle().onAppliance('two', () => Promise.resolve(1)))).toMatchObject({
@@ -373,7 +373,7 @@ describe('readIdentity', () => {
     ['it without the frame', { 'serial-number': 'S1' }, { ...NONE, 'serial-number': 'S1' }],
     ['nothing', {}, NONE],
     ['nothing that is text', { 'system-information': { 'serial-number': 5, 'host-name': '', 'os-version': null } }, NONE],
-  ])('returns the known parts of the identity: %s', async (_what, document, identity) => {
+  ])('readIdentity returns the known parts of the identity: %s', async (_what, document, identity) => {
     const server = await answering(JSON.stringify(document));
     const call = createRunContext(server);
     expect(await readIdentity(call)).toEqual(identity);
@@ -385,7 +385,7 @@ describe('readIdentity', () => {
 });
 
 describe('A login operation', () => {
-  it('reports whether there is another key than before', async () => {
+  it('A login operation reports whether there is another key than before', async () => {
     const server = await answering();
     const call = createRunContext(server);
     expect(await call.login.start()).toEqual({ state: 'ready' });
@@ -470,7 +470,7 @@ describe('The envelope of a run', () => {
     expect(read).not.toHaveProperty('plan');
   });
 
-  it('contains the details of an error, with masked secrets', () => {
+  it('The envelope of a run contains the details of an error, with masked secrets', () => {
     timed();
     const call = idle();
     call.record.recordRequest('write', { method: 'PUT', path: '/geheim-7f3' });
@@ -512,7 +512,7 @@ describe('The envelope of a run', () => {
     });
   });
 
-  it('reports after a failure whether anything was changed', () => {
+  it('The envelope of a run reports after a failure whether anything was changed', () => {
     const unknown = new GatewayError('OUTCOME_UNKNOWN', 'On purpose.');
     const refused = new GatewayError('REJECTED', 'On purpose.');
     const many = {

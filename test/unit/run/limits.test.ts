@@ -54,21 +54,17 @@ async function turns(rate: number, count: number): Promise<number[]> {
 }
 
 describe('A limit of requests per second', () => {
-  it.each([0.5, 1, 2.5, 7, 100])(
-    'A limit of requests per second of %d is never exceeded in any second, and is fully used',
-    async (rate) => {
-      const count = Math.ceil(rate * 4) + 1;
-      const left = await turns(rate, count);
-      const most = Math.max(1, Math.floor(rate));
-      const window = (most / rate) * 1000;
-      for (const [index, at] of left.entries())
-        if (index >= most) expect(at - (left[index - most] as number)).toBeGreaterThanOrEqual(window);
-      // Timers count in whole milliseconds.
-      expect((left.at(-1) as number) - (left[0] as number)).toBeLessThanOrEqual(Math.ceil(count / most) * (window + 51));
-    },
-  );
+  it.each([0.5, 1, 2.5, 7, 100])('A limit of %d requests per second is never exceeded in any second, and is fully used', async (rate) => {
+    const count = Math.ceil(rate * 4) + 1;
+    const left = await turns(rate, count);
+    const most = Math.max(1, Math.floor(rate));
+    const window = (most / rate) * 1000;
+    for (const [index, at] of left.entries()) if (index >= most) expect(at - (left[index - most] as number)).toBeGreaterThanOrEqual(window);
+    // Timers count in whole milliseconds.
+    expect((left.at(-1) as number) - (left[0] as number)).toBeLessThanOrEqual(Math.ceil(count / most) * (window + 51));
+  });
 
-  it('lets the other requests wait in their order', async () => {
+  it('A limit of requests per second lets the other requests wait in their order', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const pace = new RateLimiter(1);
@@ -91,7 +87,7 @@ describe('A limit of requests per second', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('counts earlier requests exactly when it changes, and keeps the order', async () => {
+  it('A limit of requests per second counts earlier requests exactly when it changes, and keeps the order', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     let now = 0;
@@ -156,7 +152,7 @@ describe('A limit of requests per second', () => {
     expect([left, vi.getTimerCount()]).toEqual([5, 0]);
   });
 
-  it('counts logins and requests together, and a canceled request was not sent', async () => {
+  it('A limit of requests per second counts logins and requests together, and a canceled request was not sent', async () => {
     const server = await startRawServer(() => INFO);
     const gateway = gatewayFor(server, { rate: 0.01 });
     const stop = new LightAbortController();
@@ -186,7 +182,7 @@ describe('A limit of requests per second', () => {
 });
 
 describe('A limit of waiting messages', () => {
-  it('rejects further messages before anything is sent', async () => {
+  it('A limit of waiting messages rejects further messages before anything is sent', async () => {
     const { server, answer } = await holding();
     const gateway = gatewayFor(server, { connections: 2, waiting: 3 });
     const running = times(5, () => info(gateway));
@@ -200,7 +196,7 @@ describe('A limit of waiting messages', () => {
     expect(server.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('does not count failed messages and those that wait for an approval', async () => {
+  it('A limit of waiting messages does not count failed messages and those that wait for an approval', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { connections: 1, waiting: 0 });
     await info(gateway);

@@ -39,11 +39,11 @@ async function refused(permissions: Permissions, name: string, dryRun = false): 
 }
 
 describe('The permission read-only', () => {
-  it.each(namesOf('write', 'destroy'))('rejects every %s', (name) => refused('read-only', name));
+  it.each(namesOf('write', 'destroy'))('The permission read-only rejects every %s', (name) => refused('read-only', name));
 
-  it('rejects a dry run of every one too', () => refused('read-only', 'sessions.kill-all', true));
+  it('The permission read-only rejects a dry run of every one too', () => refused('read-only', 'sessions.kill-all', true));
 
-  it('allows every read, including exports by POST and logins', async () => {
+  it('The permission read-only allows every read, including exports by POST and logins', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { permissions: 'read-only' });
     for (const name of ['system.info', 'sessions.list', 'transfer.export-xml', 'login.login', 'login.forget'])
       expect((await gateway.run(name)).envelope.ok).toBe(true);
@@ -51,16 +51,16 @@ describe('The permission read-only', () => {
 });
 
 describe('The permission no-destroy', () => {
-  it.each(namesOf('destroy'))('rejects every %s', (name) => refused('no-destroy', name));
+  it.each(namesOf('destroy'))('The permission no-destroy rejects every %s', (name) => refused('no-destroy', name));
 
-  it('allows writes that destroy nothing', async () => {
+  it('The permission no-destroy allows writes that destroy nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     await gateway.run('users.create', { server: 'System Local', username: 'new.one', 'password-cleartext': 'correct horse battery' });
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('rejects a deletion within another write', async () => {
+  it('The permission no-destroy rejects a deletion within another write', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     const input = { resources: [{ path: ROLE, absent: true }], 'allow-absent': true };
     expect(await expectFailure(gateway.run('config.ensure-all', input))).toMatchObject({ code: 'LIMIT' });

@@ -93,7 +93,7 @@ describe('A pinned appliance', () => {
 });
 
 describe('An appliance other than the pinned one', () => {
-  it('receives reads but no writes', async () => {
+  it('An appliance other than the pinned one receives reads but no writes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { pin: OTHER });
     for (const [name, input] of [
       ['config.update', { path: ROLE, body: { a: 'b' } }],
@@ -139,7 +139,7 @@ describe('An appliance other than the pinned one', () => {
     expect(error.message).toContain('Not now.');
   });
 
-  it('causes no journal entry, and is not read before the write', async () => {
+  it('An appliance other than the pinned one causes no journal entry, and is not read before the write', async () => {
     const journal = mkdtempSync(join(tmpdir(), 'gateway-pin-'));
     onTestFinished(() => rmSync(journal, { recursive: true, force: true }));
     const { simulator, gateway } = await startSimulatorWithGateway({}, { pin: OTHER, journal });
@@ -186,7 +186,7 @@ describe('An appliance that does not identify itself', () => {
     ['with a name that is no text', 200, '{"serial-number":5}', 'BAD_CONFIG', NAMELESS],
     ['because it restarts', 500, '', 'APPLIANCE_ERROR', /restarting/],
     ['in words that cannot be read', 200, '<html>', 'BAD_RESPONSE', /page of HTML/],
-  ])('receives no writes (%s: %i)', async (_why, status, body, code, words) => {
+  ])('An appliance that does not identify itself receives no writes (%s: %i)', async (_why, status, body, code, words) => {
     const server = await startRawServer(({ path }) =>
       path.endsWith('system-information') ? httpResponse(status, body) : httpResponse(200, '{"result":{"info":[]}}'),
     );

@@ -104,7 +104,7 @@ describe('A response with an error', () => {
     [429, 'APPLIANCE_ERROR'],
     [300, 'APPLIANCE_ERROR'],
     [304, 'APPLIANCE_ERROR'],
-  ])('A response with an error with status %i is %s, with any body', async (status, code) => {
+  ])('An error response with status %i is %s, with any body', async (status, code) => {
     const said = lists({ errors: ['It is said.'] });
     for (const body of [said, '', '<html><h1>Error</h1></html>', 'null', said.slice(0, 20)]) {
       for (const operation of ['system.info', 'sessions.kill-all']) {
@@ -120,7 +120,7 @@ describe('A response with an error', () => {
   });
 
   it.each<Partial<Variants>>([{ errorBody: 'envelope' }, { errorBody: 'empty' }, { errorBody: 'html' }])(
-    'keeps its code with the body %j',
+    'An error response keeps its code with the body %j',
     async (variants) => {
       const { gateway } = await startSimulatorWithGateway({ variants });
       expect((await expectFailure(gateway.run('config.get', { path: `${role}/Nobody` }))).code).toBe('NOT_FOUND');
@@ -129,7 +129,7 @@ describe('A response with an error', () => {
     },
   );
 
-  it.each([301, 302, 307, 308])('A response with an error with status %i is not followed to another address', async (status) => {
+  it.each([301, 302, 307, 308])('An error response with status %i is not followed to another address', async (status) => {
     const elsewhere = await startRawServer(() => httpResponse(200, '{}'));
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
@@ -142,7 +142,7 @@ describe('A response with an error', () => {
     expect(listRequests(simulator)).toHaveLength(3);
   });
 
-  it('A response with an error to a login is not followed to another address either', async () => {
+  it('An error response to a login is not followed to another address either', async () => {
     const elsewhere = await startRawServer(() => httpResponse(200, '{"api_key":"stolen"}'), { forwardsLogins: true });
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, status: 307, headers: { location: `${elsewhere.url}${LOGIN_PATH}` } });
@@ -177,7 +177,7 @@ describe('A message that the interface names without an envelope', () => {
     [200, '<html><body>Error - Failed to extract configuration files</body></html>', 'Error - Failed to extract configuration files'],
     [500, '<h1>Oops</h1>\n<p>Failed to extract configuration files from it</p>', 'Failed to extract configuration files from it'],
     [400, 'Invalid import mode', 'Invalid import mode'],
-  ])('A message that the interface names without an envelope with status %i is read: %s', async (status, body, words) => {
+  ])('A message without an envelope with status %i is read: %s', async (status, body, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, status, body });
     const error = await expectFailure(gateway.run('transfer.import-binary', { data: 'UEsDBA==' }));

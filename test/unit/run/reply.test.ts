@@ -65,7 +65,7 @@ describe('An error status', () => {
     expect(said({ ...rest, errors: [] })).toBe('Look out. By the way.');
   });
 
-  it.each([200, 201, 204, 299])('does not include %i', (status) => {
+  it.each([200, 201, 204, 299])('An error status does not include %i', (status) => {
     expect(getThrownError(() => assertSuccessStatus(reply(status)))).toBeUndefined();
   });
 
@@ -226,18 +226,18 @@ describe('readAny', () => {
     expect(read('', contentType)).toEqual(Buffer.alloc(0));
   });
 
-  it('returns bytes if the response is not text', () => {
+  it('readAny returns bytes if the response is not text', () => {
     expect(read(Buffer.from([0xff, 0x7b]), 'text/plain')).toEqual(Buffer.from([0xff, 0x7b]));
   });
 
-  it('rejects cut JSON with the content type JSON as BAD_RESPONSE', () => {
+  it('readAny rejects cut JSON with the content type JSON as BAD_RESPONSE', () => {
     expect(getThrownError(() => read('{"a":', 'application/json'))).toMatchObject({
       code: 'BAD_RESPONSE',
       message: 'The appliance sent JSON that is invalid or truncated (status 200).',
     });
   });
 
-  it('rejects by status and by the result in the body', () => {
+  it('readAny rejects by status and by the result in the body', () => {
     const [answer, whole] = streamed(errors, 'application/json');
     expect(getThrownError(() => answer.readBody({ ...whole, status: 404 }))?.code).toBe('NOT_FOUND');
     expect(getThrownError(() => answer.readWriteResult({ ...whole, status: 404 }))?.code).toBe('NOT_FOUND');
@@ -279,7 +279,7 @@ describe('readAny', () => {
     expect(getThrownError(() => answer.readWriteResult(whole))?.code).toBe('REJECTED');
   });
 
-  it('returns up to 16 MiB from chunks that are valid only during the call', () => {
+  it('readAny returns up to 16 MiB from chunks that are valid only during the call', () => {
     const failures: GatewayError[] = [];
     const answer = new AnyResponse();
     expect(answer.isBuffering).toBe(true);

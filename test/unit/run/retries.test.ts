@@ -13,7 +13,7 @@ describe('A run', () => {
     ['5xx', { status: 503 }, 'APPLIANCE_ERROR'],
     ['cut connection', { cut: 'before-headers' as const }, 'CONNECTION'],
     ['cut answer', { cut: 'half' as const }, 'BAD_RESPONSE'],
-  ])('repeats a read at most twice after a %s, with growing pauses', async (_name, fault, code) => {
+  ])('A run repeats a read at most twice after a %s, with growing pauses', async (_name, fault, code) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isInformationRequest, times: 99, ...fault });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({ code, cause: { requests: 3, retries: 2, logins: 1 } });
@@ -32,14 +32,14 @@ describe('A run', () => {
     ['422', { status: 422 }, 'REJECTED'],
     ['no answer in time', { hang: true }, 'TIMEOUT'],
     ['nonsense', { body: 'nonsense' }, 'BAD_RESPONSE'],
-  ])('does not repeat a read after %s', async (_name, fault, code) => {
+  ])('A run does not repeat a read after %s', async (_name, fault, code) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, 'hang' in fault ? { timeout: 2 } : {});
     simulator.fault({ match: isInformationRequest, times: 99, ...fault });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe(code);
     expect(listRequests(simulator)).toHaveLength(1);
   });
 
-  it.each([500, 502, 503, 504])('does not repeat a write after the response %i', async (status) => {
+  it.each([500, 502, 503, 504])('A run does not repeat a write after the response %i', async (status) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWriteRequest, times: 99, status });
     expect(await expectFailure(gateway.run('sessions.kill-all'))).toMatchObject({
@@ -49,7 +49,7 @@ describe('A run', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('ends when it is canceled during a pause', async () => {
+  it('A run ends when it is canceled during a pause', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isInformationRequest, times: 99, status: 500 });
     const abort = new AbortController();

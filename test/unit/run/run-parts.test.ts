@@ -219,7 +219,7 @@ describe('Bulk work', () => {
 });
 
 describe('InFlightLimit', () => {
-  it('counts running and waiting runs, but not those that wait for an approval', async () => {
+  it('InFlightLimit counts running and waiting runs, but not those that wait for an approval', async () => {
     const crowd = new InFlightLimit(2, 1);
     for (let run = 0; run < 3; run++) crowd.acquire();
     expect(getThrownError(() => crowd.acquire())).toMatchObject({
@@ -260,7 +260,7 @@ describe('ReadCache', () => {
     expect(recent.get(by, '/a')).toBeUndefined();
   });
 
-  it('drops reads at, above and below the path of a write', () => {
+  it('ReadCache drops reads at, above and below the path of a write', () => {
     const paths = ['/a', '/a/b', '/a/b/c', '/a/bc', '/a/d', '/ab'];
     const after = (path: string): string[] => {
       const recent = kept(...paths);
@@ -282,7 +282,7 @@ describe('ReadCache', () => {
     expect([known(recent, '/a', '/b'), recent.get(other, '/c')]).toEqual([[], expect.any(Promise)]);
   });
 
-  it('drops the oldest read when it is full', () => {
+  it('ReadCache drops the oldest read when it is full', () => {
     const paths = Array.from({ length: 128 }, (_, index) => `/${index}`);
     const recent = kept(...paths);
     expect(known(recent, ...paths)).toHaveLength(128);
@@ -358,7 +358,7 @@ describe('The record of a run', () => {
     expect(record.changed).toBe(true);
   });
 
-  it('combines the differences of several writes', () => {
+  it('The record of a run combines the differences of several writes', () => {
     const changedAfter = (...changes: (boolean | null)[]): boolean | null => {
       const record = new RunRecord();
       record.markUnchanged();

@@ -106,7 +106,7 @@ describe('envelope.changed', () => {
 });
 
 describe('RunOutcome.many', () => {
-  it('depends on the operation, not on the content of a resource', async () => {
+  it('RunOutcome.many depends on the operation, not on the content of a resource', async () => {
     const server = await startRawServer(() => httpResponse(200, JSON.stringify({ total: 5, ok: 1, failed: 4, results: [] })));
     const { envelope, many, data } = await gatewayFor(server).run('config.get', { path: ROLE });
     expect(envelope.ok).toBe(true);
@@ -114,7 +114,7 @@ describe('RunOutcome.many', () => {
     expect(data).toMatchObject({ failed: 4 });
   });
 
-  it('contains the counts and decides whether the envelope is ok', async () => {
+  it('RunOutcome.many contains the counts and decides whether the envelope is ok', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const [id] = readSessionIds((await gateway.run('sessions.list')).data);
     const { envelope, many, data } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidnone'] });
@@ -396,7 +396,7 @@ describe('Callbacks of a run', () => {
 });
 
 describe('A GET that gets 204', () => {
-  it('returns an empty object', async () => {
+  it('A GET that gets 204 returns an empty object', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(204)));
     expect((await gateway.run('config.get', { path: ROLE })).data).toEqual({});
   });
@@ -431,7 +431,7 @@ describe('Streamed parts', () => {
 });
 
 describe('An error message', () => {
-  it('keeps its own words even if a password is one of them', async () => {
+  it('An error message keeps its own words even if a password is one of them', async () => {
     const words = ['no', 'not', 'the', 'appliance', 'code', 'ok', 'item', 'system', 'info', 'NOT_FOUND', 'GET'];
     for (const password of words) {
       const server = await startRawServer(() =>

@@ -34,7 +34,7 @@ async function taken(tree: ServedTree, input: object = {}) {
 }
 
 describe('a crawl of links', () => {
-  it('follows each link once at any depth, and skips resources that only link', async () => {
+  it('a crawl of links follows each link once at any depth, and skips resources that only link', async () => {
     const { places, ...rest } = await taken({
       '': { a: linkTo('/a'), list: [linkTo('/b'), { name: 'c', ...linkTo('/c') }], self: linkTo('') },
       '/a': { x: 1, back: linkTo(''), other: linkTo('/b/') },
@@ -54,7 +54,7 @@ describe('a crawl of links', () => {
     expect(rest.head).not.toHaveProperty('ignore');
   });
 
-  it('includes resources that the root does not link, but not ignored ones', async () => {
+  it('a crawl of links includes resources that the root does not link, but not ignored ones', async () => {
     const tree = { '': { v: 1, policies: linkTo('/uac'), a: linkTo('/a') }, '/a': { x: 1 }, '/uac': { u: 1 } };
     expect((await taken(tree)).asked.filter((path) => path === '/uac')).toHaveLength(1);
     expect((await taken({ ...tree, '': { v: 1 } }, { ignore: ['/uac'] })).asked).toEqual(['']);
@@ -98,7 +98,7 @@ describe('a crawl of links', () => {
     });
   });
 
-  it('does not read outside the part or ignored resources', async () => {
+  it('a crawl of links does not read outside the part or ignored resources', async () => {
     const tree = {
       '/a': { b: linkTo('/a/b'), c: linkTo('/a/c'), out: linkTo('/ab'), up: linkTo('') },
       '/a/b': { v: 1, log: 2 },
@@ -116,7 +116,7 @@ describe('a crawl of a list', () => {
       { path: 'a', ignore },
     );
 
-  it('follows names without links if the first one is a resource', async () => {
+  it('a crawl of a list follows names without links if the first one is a resource', async () => {
     const { places, asked: paths } = await list({ name: 'x' });
     expect(places).toEqual({ '/a/users/x': { name: 'x' }, '/a/users/y': { name: 'y' } });
     expect(paths.toSorted()).toEqual(['/a', '/a/users/x', '/a/users/x', '/a/users/y']);
@@ -134,7 +134,7 @@ describe('a crawl of a list', () => {
     expect(error.code).toBe('APPLIANCE_ERROR');
   });
 
-  it('skips an empty list of its own items', async () => {
+  it('a crawl of a list skips an empty list of its own items', async () => {
     const { places } = await taken(
       {
         '/a': { b: linkTo('/a/b'), c: linkTo('/a/c'), d: linkTo('/a/d%20e') },
@@ -178,7 +178,7 @@ describe('a crawl during deletions', () => {
     };
   };
 
-  it('drops everything below a deleted resource', async () => {
+  it('a crawl during deletions drops everything below a deleted resource', async () => {
     const { places, envelope } = await taken(vanishing(), { path: 'a' });
     expect([places, envelope.missing]).toEqual([{ '/a/s': { s: 1 }, '/a/pp': { v: 1 } }, undefined]);
     const texts = await readSerializedTree({ path: 'a' }, undefined, createRunContext(await serveTree(vanishing())));
@@ -203,7 +203,7 @@ describe('a crawl during deletions', () => {
     expect(listFiles(folder)).toEqual([SNAPSHOT_MANIFEST_FILE, 'a/pp.json', 'a/s.json']);
   });
 
-  it('throws if the requested resource is deleted', async () => {
+  it('a crawl during deletions throws if the requested resource is deleted', async () => {
     const call = createRunContext(await serveTree({ '/a': 404, '/b': 403, '/c': 500 }));
     const takeAndReport = async (path: string) => {
       const { code, message, details } = await expectFailure(takeSnapshot({ path }, call));
@@ -222,7 +222,7 @@ describe('the order of a crawl', () => {
   });
   const options = { root: `${T}/a`, ignore: new IgnoreRules() };
 
-  it('reports the links of a resource before it reads any of them', async () => {
+  it('the order of a crawl reports the links of a resource before it reads any of them', async () => {
     const server = await serveTree({
       '/a': { x: linkTo('/a/x'), y: linkTo('/a/y/'), out: linkTo('/b') },
       '/a/x': { v: 1 },
@@ -259,7 +259,7 @@ describe('the order of a crawl', () => {
     expect(listRequestedPaths(server)).toHaveLength(61);
   });
 
-  it('stops at the first error and waits for running work', async () => {
+  it('the order of a crawl stops at the first error and waits for running work', async () => {
     const server = await serveTree(leaves(60));
     const fault = new GatewayError('LIMIT', 'No room.');
     let begun = 0;

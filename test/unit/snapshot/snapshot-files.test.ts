@@ -36,7 +36,7 @@ function folderOf(files: Record<string, string> = {}, more: Partial<SnapshotMani
 }
 
 describe('SnapshotFolder', () => {
-  it('writes files that differ, and reports added, changed or same', async () => {
+  it('SnapshotFolder writes files that differ, and reports added, changed or same', async () => {
     const folder = folderOf({ 'users/x.json': '{}\r\n', 'users/y.json': '{\r\n  "a": 1\r\n}\r\n' });
     const open = await SnapshotFolder.open(folder);
     let synced = 0;
@@ -66,7 +66,7 @@ describe('SnapshotFolder', () => {
     expect(readFileSync(join(folder, 'users/y.json'), 'utf8')).toBe('{\n  "password": "***"\n}\n');
   });
 
-  it('throws if something else is in the way, and leaves no partial file', async () => {
+  it('SnapshotFolder throws if something else is in the way, and leaves no partial file', async () => {
     const folder = folderOf({ 'users/x.json/y': '', 'users/f': '' });
     const open = await SnapshotFolder.open(folder);
     const before = listFiles(folder);
@@ -83,7 +83,7 @@ describe('SnapshotFolder', () => {
     expect(await readOutcome('users/loop')).toBe(`${loop} cannot be written: it is a symbolic link, or links lead in a circle (ELOOP).`);
   });
 
-  it('reads its files, and names those that are damaged', async () => {
+  it('SnapshotFolder reads its files, and names those that are damaged', async () => {
     const folder = folderOf({ 'users/x.json': '\ufeff{"a":1}', 'users/y.json': '{', 'users/z.json': '[]' });
     const open = await SnapshotFolder.openExisting(folder);
     const readOutcome = async (name: string): Promise<string> => {
@@ -104,7 +104,7 @@ describe('SnapshotFolder', () => {
   });
 
   it.each(['con', 'x.json', 'n'.repeat(200), 'Users'])(
-    'lists its own top-level files of %s, so that they can be removed',
+    'SnapshotFolder lists its own top-level files of %s, so that they can be removed',
     async (segment) => {
       const paths = [toPath(segment), toPath(`${segment}/child`)];
       const files = new Map(paths.map((path) => [toFileSegments(path, new Set([toPath('Users')])).join('/'), path]));
@@ -116,7 +116,7 @@ describe('SnapshotFolder', () => {
     },
   );
 
-  it('lists only files under its roots', async () => {
+  it('SnapshotFolder lists only files under its roots', async () => {
     const ours = ['users.json', 'users/x.json', 'users/a%20b/c.json', 'system/log.json', '%.json'];
     const named = 'users/long%~0123456789ab.json';
     const others = [
@@ -148,7 +148,7 @@ describe('SnapshotFolder', () => {
     expect(emptied.manifest.roots).toEqual(['system', 'users']);
   });
 
-  it('removes files of deleted resources and empty folders', async () => {
+  it('SnapshotFolder removes files of deleted resources and empty folders', async () => {
     const folder = folderOf({ 'users/a/b/c.json': '', 'users/a/d.json': '', 'users/e/f.json/g': '', 'users/h/i/j.json': '' });
     const open = await SnapshotFolder.open(folder);
     await open.remove(['users', 'h', 'i', 'j.json']);

@@ -36,7 +36,7 @@ describe('the file name of a resource', () => {
     [['a', 'b.json', 'c'], 'a/b%2Ejson/c.json'],
     [['a', 'b.JSON', 'c.json'], 'a/b%2EJSON/c.json.json'],
     [[], '%.json'],
-  ])('the file name of a resource of %j is %s and can be parsed back', (names, expected) => {
+  ])('the file name of %j is %s and can be parsed back', (names, expected) => {
     expect(file(...names)).toBe(expected);
     expect(parseFileSegments(expected.split('/'))).toBe(toPath(...names));
   });
@@ -67,7 +67,7 @@ describe('the file name of a resource', () => {
     '../x.json',
   ])('the file name of a resource is not a snapshot file: %s', (name) => expect(parseFileSegments(name.split('/'))).toBeUndefined());
 
-  it('distinguishes names that differ only in case', async () => {
+  it('file names distinguish names that differ only in case', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     for (const name of ['staff', 'Staff', 'STAFF']) getUserRoles(simulator).add({ name, description: `It is ${name}` });

@@ -201,7 +201,7 @@ describe('formatComparison', () => {
       safeMessage`the last check`,
     ).split('\n');
 
-  it('states the counts and then the differences', () => {
+  it('formatComparison states the counts and then the differences', () => {
     expect(text([], [], [])).toEqual(['vpn does not differ from the last check.']);
     expect(
       text(
@@ -229,7 +229,7 @@ describe('formatComparison', () => {
     expect(text([], [], [{ path: toPath('c'), field: '/x', before: 1, after: 2 }])[0]).toBe('vpn differs from the last check: 1 changed.');
   });
 
-  it('limits the number and the length of lines', () => {
+  it('formatComparison limits the number and the length of lines', () => {
     const many = (count: number): string[] => Array.from({ length: count }, (_, index) => toPath(`n${index}`));
     expect(text(many(500), [], [])).toHaveLength(502);
     expect(text(many(501), [], []).slice(-2)).toEqual(['+ n499', '… and 1 more lines']);
@@ -264,7 +264,7 @@ it('compareSerializedTrees compares content in order, without unreadable resourc
 describe('createMessageReference', () => {
   const snapshot = { format: 'gateway-snapshot/1', appliance: 'vpn', path: toPath('users'), resources: { [toPath('users/a')]: { x: 1 } } };
 
-  it('reads the resources of the snapshot', async () => {
+  it('createMessageReference reads the resources of the snapshot', async () => {
     const reference = createMessageReference({ ...snapshot, time: 'noon', ignore: ['x'] });
     expect([reference.label.text(), reference.path, reference.ignore, [...reference.paths], [...reference.unreadable]]).toEqual([
       'the snapshot of vpn at noon',
@@ -283,7 +283,7 @@ describe('createMessageReference', () => {
     [{ resources: { '/etc': {} } }, 'with is damaged: /etc is not one of its resources.'],
     [{ resources: { [toPath('system')]: {} } }, `with is damaged: ${toPath('system')} is not one of its resources.`],
     [{ resources: { [toPath('users/a')]: 7 } }, `with is damaged: ${toPath('users/a')} is not one of its resources.`],
-  ])('refuses the snapshot as %j', (more, words) => {
+  ])('createMessageReference refuses the snapshot as %j', (more, words) => {
     expect(getThrownError(() => createMessageReference({ ...snapshot, ...more }))).toMatchObject({ code: 'BAD_INPUT', message: words });
   });
 });
@@ -319,7 +319,7 @@ describe('ignore patterns', () => {
     expect(matching('a*b*b', 'ab', 'abb')).toEqual(['abb']);
   });
 
-  it('ignore patterns ignore a resource that a name or a pointer matches, with everything below it', () => {
+  it('ignore rules skip a resource that a name or a pointer matches, with everything below it', () => {
     const places = ['users', 'users/a%2Fb', 'users/a%2Fb/general', 'system/users', 'system/log', 'user'].map(toPath);
     const ignored = (...words: string[]): string[] =>
       places.filter((one) => new IgnoreRules(words).ignoresPath(one)).map((one) => one.slice(ROOT.length + 1));
@@ -335,7 +335,7 @@ describe('ignore patterns', () => {
     expect(new IgnoreRules(['/users']).ignoresPath(ROOT)).toBe(false);
   });
 
-  it('ignore patterns ignore a field that a name matches at any depth, or a pointer at its place', () => {
+  it('ignore rules skip a field that a name matches at any depth, or a pointer at its place', () => {
     const resource = { a: 1, 'x/y': 2, list: [{ a: 1, b: 2 }, 'text', { b: 3 }], deep: { a: { b: 1 }, c: 2 } };
     const left = (...words: string[]): unknown => new IgnoreRules(words).filterResource(toPath('users/x'), resource);
     expect(left()).toBe(resource);
@@ -350,7 +350,7 @@ describe('ignore patterns', () => {
     expect(new IgnoreRules(['/users/a b/x']).filterResource(toPath('users/a%20b'), { x: 1, y: 2 })).toEqual({ y: 2 });
   });
 
-  it('ignore patterns are sorted, unique and extensible', () => {
+  it('ignore rules are sorted, unique and extensible', () => {
     const ignore = new IgnoreRules(['b', 'a', 'b']);
     expect([ignore.patterns, ignore.extend(['c', 'a']).patterns, new IgnoreRules().patterns]).toEqual([['a', 'b'], ['a', 'b', 'c'], []]);
     expect([ignore.extend(), ignore.extend([])]).toEqual([ignore, ignore]);

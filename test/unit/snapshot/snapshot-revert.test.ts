@@ -53,18 +53,18 @@ describe('DependencyScheduler', () => {
     return log;
   }
 
-  it('runs a parent first, also if it has to wait', async () => {
+  it('DependencyScheduler runs a parent first, also if it has to wait', async () => {
     expect(await run(['/a', '/a/b', '/a/b/c'], {})).toEqual(['/a', '/a/b', '/a/b/c']);
     expect(await run(['/a', '/a/b', '/a/c', '/z'], { '/a': '/z' })).toEqual(['/z', '/a', '/a/b', '/a/c']);
   });
 
-  it('tries refused items again as long as there is progress', async () => {
+  it('DependencyScheduler tries refused items again as long as there is progress', async () => {
     expect(await run(['/a', '/b', '/c', '/d'], { '/a': '/b', '/b': '/c' })).toEqual(['/c', '/d', '/b', '/a']);
     expect(await run(['/a', '/b', '/c'], { '/a': '/b', '/b': '/a' })).toEqual(['/c', expect.any(String), expect.any(String)]);
     expect(await run(['/a'], { '/a': '/never' })).toEqual(['/a failed']);
   });
 
-  it('ends however many items are refused', async () => {
+  it('DependencyScheduler ends however many items are refused', async () => {
     const places = Array.from({ length: 40 }, (_, index) => `/x${index}`);
     const needs = Object.fromEntries(places.slice(0, 39).map((place) => [place, '/x39']));
     const log = await run(places, needs);
@@ -73,7 +73,7 @@ describe('DependencyScheduler', () => {
     expect(log.filter((one) => !one.endsWith('failed')).length).toBeGreaterThan(1);
   });
 
-  it('ends at once after an error that would repeat', async () => {
+  it('DependencyScheduler ends at once after an error that would repeat', async () => {
     const turns = new DependencyScheduler(['/a', '/b', '/c'], 4);
     const first = turns.run('/a', refused);
     const second = turns.run('/b', () => Promise.reject(new GatewayError('UNAUTHORIZED', 'The key is dead.')));
@@ -83,7 +83,7 @@ describe('DependencyScheduler', () => {
 });
 
 describe('snapshot.revert', () => {
-  it('writes only what differs, and nothing the second time', async () => {
+  it('snapshot.revert writes only what differs, and nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -102,7 +102,7 @@ describe('snapshot.revert', () => {
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('restores a resource with everything below it, parents first', async () => {
+  it('snapshot.revert restores a resource with everything below it, parents first', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     getUserRoles(simulator).items.get('Unused')?.resource('general', 'overview').values.set('web', 'disabled');
@@ -115,7 +115,7 @@ describe('snapshot.revert', () => {
     expect(await resources(gateway)).toEqual(before);
   });
 
-  it('restores a resource that needs a later one', async () => {
+  it('snapshot.revert restores a resource that needs a later one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -128,7 +128,7 @@ describe('snapshot.revert', () => {
     expect(await resources(gateway)).toEqual(before);
   });
 
-  it('reports in a dry run what it would change', async () => {
+  it('snapshot.revert reports in a dry run what it would change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -143,7 +143,7 @@ describe('snapshot.revert', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('keeps the current secrets and names them', async () => {
+  it('snapshot.revert keeps the current secrets and names them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     getClockValues(simulator).set('ntp-shared-secret', 'planted-before');
@@ -162,7 +162,7 @@ describe('snapshot.revert', () => {
     expect(readFileSync(join(folder, 'system/configuration/date-and-time.json'), 'utf8')).not.toContain('planted');
   });
 
-  it('keeps resources that were added since, and names what still differs', async () => {
+  it('snapshot.revert keeps resources that were added since, and names what still differs', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -182,7 +182,7 @@ describe('snapshot.revert', () => {
     expect(getUserRoles(simulator).items.has('New')).toBe(true);
   });
 
-  it('continues after one failed resource, and fails if all of them fail', async () => {
+  it('snapshot.revert continues after one failed resource, and fails if all of them fail', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -208,7 +208,7 @@ describe('snapshot.revert', () => {
     expect(listWriteLines(simulator).filter((line) => line === `PUT ${CLOCK}`).length).toBeLessThan(5);
   });
 
-  it('does nothing for an empty list of paths', async () => {
+  it('snapshot.revert does nothing for an empty list of paths', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder, { path: 'system' });

@@ -22,14 +22,14 @@ import { createTemporaryFolder } from '../../helpers/temporary';
 // Takes a snapshot of a tree into a folder and compares it.
 
 describe('snapshot.take', () => {
-  it('works for an account that cannot read the system information', async () => {
+  it('snapshot.take works for an account that cannot read the system information', async () => {
     const readSerial = async (status: number): Promise<unknown> =>
       (await gatewayFor(await serveTree({ '/a': { v: 1 }, [SYSTEM_INFORMATION_PATH]: status })).run('snapshot.take', { path: 'a' })).data;
     for (const status of [403, 404]) expect(await readSerial(status)).toMatchObject({ 'serial-number': null, release: null });
     expect((await expectFailure(readSerial(422))).code).toBe('REJECTED');
   });
 
-  it('keeps unreadable resources in the folder, and removes deleted ones', async () => {
+  it('snapshot.take keeps unreadable resources in the folder, and removes deleted ones', async () => {
     const folder = join(createTemporaryFolder(), 'new');
     const take = async (tree: ServedTree, path = '/', more: object = {}): Promise<FolderSnapshotResult> =>
       (await takeSnapshot(
@@ -99,7 +99,7 @@ describe('snapshot.take', () => {
     expect((await expectFailure(take(whole, '/', 'vpn-2'))).message).toContain('holds the snapshot of vpn-1');
   });
 
-  it('refuses the folder of another part', async () => {
+  it('snapshot.take refuses the folder of another part', async () => {
     const folder = createTemporaryFolder();
     const call = createRunContext(await serveTree({ '/a': { v: 1 }, '/b': { v: 1 }, '/a/x': { v: 1 } }));
     await takeSnapshot({ path: 'a', folder }, call);
@@ -114,7 +114,7 @@ describe('snapshot.take', () => {
       expect((await expectFailure(takeSnapshot({ path: 'a', folder: relativePath }, call))).message).toContain(`${relativePath} ${why}`);
   });
 
-  it('compares with a current state in which empty equals missing', async () => {
+  it('snapshot.take compares with a current state in which empty equals missing', async () => {
     const before = (resources: Record<string, object>, more: object = {}) => ({
       format: 'gateway-snapshot/1',
       appliance: 'vpn',

@@ -128,7 +128,7 @@ describe('snapshot.take into a message', () => {
 });
 
 describe('the crawl', () => {
-  it('reports what the account cannot read, and reads the rest', async () => {
+  it('the crawl reports what the account cannot read, and reads the rest', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { forbiddenBranch: 'users/user-roles' } });
     const { data, envelope } = await gateway.run('snapshot.take');
     expect(envelope).toMatchObject({ ok: true, forbidden: [`${CONFIGURATION_PATH}/users/user-roles`] });
@@ -138,7 +138,7 @@ describe('the crawl', () => {
     expect(await expectFailure(readSnapshot(gateway, { path: 'users/user-roles/user-role' }))).toMatchObject({ code: 'FORBIDDEN' });
   });
 
-  it('reads a list again if its links are gone, and finds new items', async () => {
+  it('the crawl reads a list again if its links are gone, and finds new items', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 60, vanishing: 7 } });
     const folder = createTemporaryFolder();
     const { envelope, data } = await gateway.run('snapshot.take', { path: 'users/resource-policies', folder });
@@ -163,7 +163,7 @@ describe('the crawl', () => {
     expect(await writeSnapshot(gateway, folder, { path: 'users/resource-policies' })).toMatchObject({ added: 1, removed: 1, changed: 0 });
   });
 
-  it('names resources that are linked but do not exist', async () => {
+  it('the crawl names resources that are linked but do not exist', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 3 } });
     const notFound = { match: ({ path }: { path: string }) => path.endsWith('Policy%20000001'), status: 404, times: 99 };
     simulator.fault(notFound);
@@ -172,7 +172,7 @@ describe('the crawl', () => {
     expect(listRequestLines(simulator).length).toBeLessThan(20);
   });
 
-  it('drops a resource that is deleted during the crawl', async () => {
+  it('the crawl drops a resource that is deleted during the crawl', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const inner = `${USER_ROLES_PATH}/Users/general`;
@@ -189,7 +189,7 @@ describe('the crawl', () => {
     expect(envelope.ok).toBe(true);
   });
 
-  it('does not follow loops or links to other places', async () => {
+  it('the crawl does not follow loops or links to other places', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const links = [
       `${CONFIGURATION_PATH}/system`,
@@ -212,7 +212,7 @@ describe('the crawl', () => {
     ).toEqual([]);
   });
 
-  it('stops at an endless chain of links', async () => {
+  it('the crawl stops at an endless chain of links', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const body = (): string => JSON.stringify({ next: { href: `${CONFIGURATION_PATH}/system/${'a/'.repeat(++depth)}a` } });
     let depth = 0;
@@ -222,7 +222,7 @@ describe('the crawl', () => {
     expect(depth).toBeLessThan(80);
   });
 
-  it('fails with the path of a resource that cannot be read', async () => {
+  it('the crawl fails with the path of a resource that cannot be read', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -236,7 +236,7 @@ describe('the crawl', () => {
     expect(listFiles(folder)).toEqual(before);
   });
 
-  it('keeps all connections busy', async () => {
+  it('the crawl keeps all connections busy', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 100 } }, { connections: 5 });
     const isPolicy = ({ path }: { path: string }): boolean => path.includes('Policy%20');
     let release = (): void => undefined;

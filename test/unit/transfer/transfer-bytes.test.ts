@@ -162,7 +162,7 @@ describe('XmlCheck events', () => {
     ]);
   });
 
-  it('XmlCheck events follow the rules for names', () => {
+  it('XmlCheck accepts exactly the names that XML allows', () => {
     const end = (text: string, from = 0, to = text.length): number => findEndOfName(Buffer.from(text, 'latin1'), from, to);
     expect([end('ab-1.c:_d é'), end('1a'), end('-a'), end(' a'), end(':a'), end('ab cd', 3), end('é>')]).toEqual([9, 0, 0, 0, 2, 5, 1]);
     expect([end('abc', 0, 2), end('abc', 2, 2), end('a'), end('abc', 1, 1)]).toEqual([2, 2, 1, 1]);

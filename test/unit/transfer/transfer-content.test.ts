@@ -99,37 +99,37 @@ const BAD: Record<string, [content: string | Buffer, words: RegExp]> = {
 };
 
 describe('the XML check', () => {
-  it.each(Object.entries(GOOD))('accepts %s in pieces of any size', (_name, content) => {
+  it.each(Object.entries(GOOD))('the XML check accepts %s in pieces of any size', (_name, content) => {
     for (const pieces of [1, 2, 3, 7, 1000, 1 << 20]) expect(verdict('xml', content, pieces)).toBe('xml');
   });
 
-  it.each(Object.entries(BAD))('refuses %s', (_name, [content, words]) => {
+  it.each(Object.entries(BAD))('the XML check refuses %s', (_name, [content, words]) => {
     for (const pieces of [1, 5, 1 << 16]) {
       if (pieces > 5 || content.length < 1000) expect(verdict('xml', content, pieces)).toMatch(words);
     }
   });
 
-  it.each(['&#0;', '&#x110000;', '&#xD800;', '&#xFFFE;', '&#8;'])('refuses %s, which is not a character', (reference) => {
+  it.each(['&#0;', '&#x110000;', '&#xD800;', '&#xFFFE;', '&#8;'])('the XML check refuses %s, which is not a character', (reference) => {
     expect(verdict('xml', configuration(reference))).toMatch(/entity/);
   });
 
-  it.each(['&#9;', '&#xE9;', '&#128512;', '&#x10FFFF;'])('accepts %s', (reference) =>
+  it.each(['&#9;', '&#xE9;', '&#128512;', '&#x10FFFF;'])('the XML check accepts %s', (reference) =>
     expect(verdict('xml', configuration(reference))).toBe('xml'),
   );
 
-  it('refuses every truncation of a valid document', () => {
+  it('the XML check refuses every truncation of a valid document', () => {
     const whole = Buffer.from(
       `<?xml version="1.0"?>\n<configuration a="b"><u>Jörg &amp; Co</u><![CDATA[<>]]><!-- c --><e/></configuration>`,
     );
     for (let length = 0; length < whole.length; length++) expect(verdict('xml', whole.subarray(0, length))).not.toBe('xml');
   });
 
-  it('accepts a document in another declared encoding', () => {
+  it('the XML check accepts a document in another declared encoding', () => {
     const text = '<?xml version="1.0" encoding="ISO-8859-1"?><configuration>Grüße</configuration>';
     expect(verdict('xml', Buffer.from(text, 'latin1'))).toBe('xml');
   });
 
-  it('agrees with a slower parser on thousands of damaged documents', () => {
+  it('the XML check agrees with a slower parser on thousands of damaged documents', () => {
     const whole = configuration(`<a b="1" c='2'>x &amp; y</a><d><e/><![CDATA[z]]></d><!-- f --><g-h>1</g-h>`);
     let seed = 7;
     const random = (below: number): number => (seed = (seed * 48271) % 0x7fffffff) % below;
@@ -175,34 +175,37 @@ describe('the base64 check', () => {
   it.each([
     ['in one line', flat],
     ['in lines', lines],
-  ])('finds the directory of a ZIP %s', (_name, text) => {
+  ])('the base64 check finds the directory of a ZIP %s', (_name, text) => {
     for (const pieces of [1, 3, 64, 77, 1 << 20]) expect(verdict('binary', text, pieces)).toBe('zip');
   });
 
-  it('returns the entries of the ZIP', () => {
+  it('the base64 check returns the entries of the ZIP', () => {
     const check = new Base64Check();
     check.write(Buffer.from(lines));
     const { entries }: ContentCheckResult = check.end();
     expect(entries?.map(({ name }) => name)).toEqual(['system.xml', 'user.xml']);
   });
 
-  it('accepts content that is not a ZIP', () => {
+  it('the base64 check accepts content that is not a ZIP', () => {
     expect(verdict('binary', Buffer.from('Salted__ and more').toString('base64'))).toBe('base64');
   });
 
-  it.each(['Service unavailable please try later', 'Please log in again using your own name'])('refuses the words %s', (words) => {
-    expect(words.replaceAll(' ', '').length % 4).toBe(0);
-    expect(verdict('binary', words)).toMatch(/words/);
-  });
+  it.each(['Service unavailable please try later', 'Please log in again using your own name'])(
+    'the base64 check refuses the words %s',
+    (words) => {
+      expect(words.replaceAll(' ', '').length % 4).toBe(0);
+      expect(verdict('binary', words)).toMatch(/words/);
+    },
+  );
 
   it.each(['  U2FsdGVkX19hbmQgbW9yZSBhbmQgbW9yZQ==  ', 'U2FsdGVkX19h \r\n bmQgbW9yZSBhbmQgbW9yZQ=='])(
-    'accepts blanks around the lines of %j',
+    'the base64 check accepts blanks around the lines of %j',
     (text) => {
       expect(verdict('binary', text)).toBe('base64');
     },
   );
 
-  it('refuses every truncation of a ZIP', () => {
+  it('the base64 check refuses every truncation of a ZIP', () => {
     for (let length = 0; length < flat.length; length++) expect(verdict('binary', flat.slice(0, length))).not.toBe('zip');
     for (let length = 12; length < flat.length; length++) expect(verdict('binary', flat.slice(0, length))).not.toBe('base64');
   });
@@ -216,11 +219,11 @@ describe('the base64 check', () => {
     ['text behind the padding', `${Buffer.from('ab').toString('base64')}AAAA`, /not base64/],
     ['half a group', 'QUJDR', /ends early/],
     ['a damaged directory', damaged(zip).toString('base64'), /damaged/],
-  ])('refuses %s', (_name, text, words) => {
+  ])('the base64 check refuses %s', (_name, text, words) => {
     for (const pieces of [1, 1 << 20]) expect(verdict('binary', text, pieces)).toMatch(words);
   });
 
-  it('keeps the end of long content', () => {
+  it('the base64 check keeps the end of long content', () => {
     const large = writeZip({ 'a.bin': Buffer.alloc(64).toString('hex') });
     const long = Buffer.concat([large.subarray(0, 0), padded(large, 20 << 20)]);
     const text = long.toString('base64').replace(/.{76}/g, '$&\n');
@@ -228,7 +231,7 @@ describe('the base64 check', () => {
     expect(verdict('binary', text.slice(0, -400), 1 << 20)).toMatch(/cut short|ends early/);
   });
 
-  it('decodes pieces of any size', () => {
+  it('the base64 check decodes pieces of any size', () => {
     for (const pieces of [1, 5, 76, 1000]) {
       const decoder = new Base64Decoder();
       const parts: Buffer[] = [];

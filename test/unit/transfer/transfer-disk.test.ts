@@ -42,13 +42,13 @@ describe('toFileError', () => {
     ['EBUSY', 'another program uses it'],
     ['EIO', 'the disk does not answer'],
     ['EODD', 'broken'],
-  ])('explains %s in words', (code, words) => {
+  ])('toFileError explains %s in words', (code, words) => {
     const { code: told, message, details } = toFileError(fault(code), '/x/y', 'read');
     expect([told, message]).toEqual(['BAD_INPUT', `/x/y cannot be read: ${words} (${code}).`]);
     expect(details).toMatchObject({ sent: false, extra: { system: code, file: '/x/y' } });
   });
 
-  it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('treats %s as a full disk', (code) => {
+  it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('toFileError treats %s as a full disk', (code) => {
     const { code: told, message, details } = toFileError(fault(code), '/x', 'written');
     const words = `/x cannot be written: there is no room left on the disk (${code}). Make room, then try again.`;
     expect([told, message, details]).toEqual([
@@ -58,13 +58,13 @@ describe('toFileError', () => {
     ]);
   });
 
-  it('uses the message of errors without a code and keeps a GatewayError', () => {
+  it('toFileError uses the message of errors without a code and keeps a GatewayError', () => {
     expect(toFileError(new Error('odd'), '/x', 'written').message).toBe('/x cannot be written: odd.');
     const told = new GatewayError('LIMIT', 'Told.');
     expect(toFileError(told, '/x', 'read')).toBe(told);
   });
 
-  it('explains a folder that is not writable', async () => {
+  it('toFileError explains a folder that is not writable', async () => {
     const place = createTemporaryFolder();
     await checkFolderWritable(place);
     writeFileSync(join(place, 'x'), '');
@@ -82,7 +82,7 @@ describe('retryWhileLocked', () => {
     return () => (left-- > 0 ? Promise.reject(fault(code)) : Promise.resolve('done'));
   };
 
-  it('retries on Windows for a limited time', async () => {
+  it('retryWhileLocked retries on Windows for a limited time', async () => {
     const waited = async (code: string): Promise<void> => {
       expect(await retryWhileLocked(held(code, 3), 'win32')).toBe('done');
       await expect(retryWhileLocked(held(code, 1000), 'win32')).rejects.toMatchObject({ code });
@@ -90,7 +90,7 @@ describe('retryWhileLocked', () => {
     await Promise.all(['EPERM', 'EACCES', 'EBUSY'].map(waited));
   });
 
-  it('does not retry on other systems or for other errors', async () => {
+  it('retryWhileLocked does not retry on other systems or for other errors', async () => {
     await expect(retryWhileLocked(held('EPERM', 1), 'linux')).rejects.toMatchObject({ code: 'EPERM' });
     await expect(retryWhileLocked(held('ENOSPC', 1), 'win32')).rejects.toMatchObject({ code: 'ENOSPC' });
     await removeFile(join(createTemporaryFolder(), 'none'));
@@ -116,7 +116,7 @@ it('readJsonFile distinguishes JSON, other content and a missing file', async ()
 });
 
 describe('AtomicFile', () => {
-  it('writes beside its target, for the owner only, until it is complete', async () => {
+  it('AtomicFile writes beside its target, for the owner only, until it is complete', async () => {
     const place = createTemporaryFolder();
     const target = join(place, 'x');
     const [first, second] = [await AtomicFile.create(target), await AtomicFile.create(target)];
@@ -139,7 +139,7 @@ describe('AtomicFile', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('syncs the file before the rename when asked to', async () => {
+  it('AtomicFile syncs the file before the rename when asked to', async () => {
     const place = createTemporaryFolder();
     for (const durable of [true, false]) {
       let synced = 0;
@@ -156,7 +156,7 @@ describe('AtomicFile', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('names its target in errors', async () => {
+  it('AtomicFile names its target in errors', async () => {
     const target = join(createTemporaryFolder(), 'x');
     const output = await FileOutput.create(target, true);
     await withPatchedFileHandles({ write: () => Promise.reject(fault('EIO')), sync: () => Promise.reject(fault('ENOSPC')) }, async () => {
@@ -201,7 +201,7 @@ describe('AtomicFile', () => {
     expect(await isOwnerGone(join(place, 'gone'), '0badcafe', 1)).toBe(false);
   });
 
-  it('keeps partial files of a living process, even of another user', () => {
+  it('AtomicFile keeps partial files of a living process, even of another user', () => {
     expect([isProcessAlive(process.pid), isProcessAlive(spawnSync(process.execPath, ['-e', '']).pid)]).toEqual([true, false]);
     const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
       throw fault('EPERM');

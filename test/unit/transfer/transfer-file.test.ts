@@ -36,7 +36,7 @@ function cutAt(fraction: number, then: 'cut' | 'hang' = 'cut'): Promise<RawServe
 }
 
 describe('an export to a file', () => {
-  it('replaces the file atomically and reports size and hash', async () => {
+  it('an export to a file replaces the file atomically and reports size and hash', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const file = join(createTemporaryFolder(), 'day.xml');
     writeFileSync(file, GOOD);
@@ -47,7 +47,7 @@ describe('an export to a file', () => {
     expect(listNames(join(file, '..'))).toEqual(['day.xml']);
   });
 
-  it('follows a link and keeps it', async () => {
+  it('an export to a file follows a link and keeps it', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const path = createTemporaryFolder();
     mkdirSync(join(path, 'real'));
@@ -58,7 +58,7 @@ describe('an export to a file', () => {
     expect(listNames(path)).toEqual(['link.xml', 'real']);
   });
 
-  it.each([0, 0.5, 0.999])('keeps the previous file when it is cut at %s', async (fraction) => {
+  it.each([0, 0.5, 0.999])('an export to a file keeps the previous file when it is cut at %s', async (fraction) => {
     const server = await cutAt(fraction);
     const file = join(createTemporaryFolder(), 'day.xml');
     writeFileSync(file, GOOD);
@@ -73,7 +73,7 @@ describe('an export to a file', () => {
   it.each([
     ['a page of HTML', '<html><body>Sorry</body></html>'],
     ['a document that ends early', LARGE.slice(0, -5)],
-  ])('creates no file for %s', async (_name, body) => {
+  ])('an export to a file creates no file for %s', async (_name, body) => {
     const server = await startRawServer(() => httpResponse(200, body, XML));
     const path = createTemporaryFolder();
     const error = await expectFailure(gatewayFor(server).run('transfer.export-xml', { file: join(path, 'day.xml') }));
@@ -81,7 +81,7 @@ describe('an export to a file', () => {
     expect(listNames(path)).toEqual([]);
   });
 
-  it('leaves no trace when canceled', async () => {
+  it('an export to a file leaves no trace when canceled', async () => {
     const server = await cutAt(0.5, 'hang');
     const path = createTemporaryFolder();
     const abort = new AbortController();
@@ -102,7 +102,7 @@ describe('an export to a file', () => {
     expect((await slow.gateway.run('transfer.export-xml')).envelope.ok).toBe(true);
   });
 
-  it('reports a file that cannot be written before it sends anything', async () => {
+  it('an export to a file reports a file that cannot be written before it sends anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const path = createTemporaryFolder();
     for (const file of [join(path, 'missing/day.xml'), path, '/dev/null', '  ']) {
@@ -113,7 +113,7 @@ describe('an export to a file', () => {
     expect(simulator.logins).toBe(0);
   });
 
-  it('reports a full or read-only disk', async ({ skip }) => {
+  it('an export to a file reports a full or read-only disk', async ({ skip }) => {
     const disk = mountSmallDisk(1 << 20);
     if (!disk) skip('this process may not mount a file system');
     const { path = '' } = disk ?? {};
@@ -130,7 +130,7 @@ describe('an export to a file', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('removes what a killed export left behind', async () => {
+  it('an export to a file removes what a killed export left behind', async () => {
     const server = await cutAt(0.5, 'hang');
     const path = createTemporaryFolder();
     const file = join(path, 'day.xml');
@@ -155,7 +155,7 @@ describe('an export to a file', () => {
 });
 
 describe('an import from a file', () => {
-  it('sends the file and reports progress', async () => {
+  it('an import from a file sends the file and reports progress', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { transferMs: 600 } });
     const path = createTemporaryFolder();
     await gateway.run('transfer.export-xml', { file: join(path, 'a.xml'), password: AWKWARD_PASSWORD });
@@ -170,7 +170,7 @@ describe('an import from a file', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('closes a large file when the import is refused, cut or canceled', async () => {
+  it('an import from a file closes a large file when the import is refused, cut or canceled', async () => {
     const path = createTemporaryFolder();
     const file = join(path, 'large.xml');
     writeFileSync(file, '');
@@ -193,7 +193,7 @@ describe('an import from a file', () => {
     }
   });
 
-  it('sends nothing for a missing or empty file, a pipe or a folder', async () => {
+  it('an import from a file sends nothing for a missing or empty file, a pipe or a folder', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const path = createTemporaryFolder();
     writeFileSync(join(path, 'empty'), '');

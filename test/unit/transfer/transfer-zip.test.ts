@@ -56,7 +56,7 @@ function zipOf(entries: readonly Written[], { body = 100, comment = '', wide, ..
 const namesOf = (bytes: Buffer, total = bytes.length): string[] | undefined => readZipDirectory(bytes, total)?.map(({ name }) => name);
 
 describe('readZipDirectory', () => {
-  it('returns the fields of each entry', () => {
+  it('readZipDirectory returns the fields of each entry', () => {
     const one = { name: 'größe.xml', method: 8, crc: 1, packed: 2, size: 3, offset: 4 };
     const other = { name: 'b', method: 0, crc: 0xfffffffe, packed: 20, size: 30, offset: 40 };
     const bytes = zipOf([
@@ -69,7 +69,7 @@ describe('readZipDirectory', () => {
     ]);
   });
 
-  it('finds the directory behind any comment and at the end of the file', () => {
+  it('readZipDirectory finds the directory behind any comment and at the end of the file', () => {
     const many = [{ name: 'a' }, { name: 'b', offset: 99 }];
     const marks = 'PK\u0005\u0006';
     for (const comment of ['', 'x', marks + 'x'.repeat(40), 'x'.repeat(65_535)])
@@ -101,14 +101,14 @@ describe('readZipDirectory', () => {
     ['without the way to it', zipOf([{}], { wide: 'at' }).fill(0, 203, 204), 'is missing (ZIP64)'],
     ['that has the way lead out of it', zipOf([{}], { wide: 'at' }).fill(0xff, 211, 212), 'is missing (ZIP64)'],
     ['with no room for ZIP64', zipOf([], { body: 0, at: 0xffffffff }), 'is missing (ZIP64)'],
-  ])('refuses a directory %s', (_what, bytes, why) => {
+  ])('readZipDirectory refuses a directory %s', (_what, bytes, why) => {
     expect(() => readZipDirectory(bytes, bytes.length)).toThrow(new Error(`its directory ${why}`));
     expect(checkBinary(bytes.length > 22 ? bytes.toString('base64') : '')).toBe(
       bytes.length > 22 ? `it is a ZIP that is cut short or damaged: its directory ${why}` : 'it is empty',
     );
   });
 
-  it('returns undefined when the ZIP64 record lies before the tail', () => {
+  it('readZipDirectory returns undefined when the ZIP64 record lies before the tail', () => {
     const bytes = zipOf([{}], { wide: 'at' });
     expect(() => readZipDirectory(bytes.subarray(150), bytes.length)).toThrow('its directory is missing (ZIP64)');
   });
@@ -127,7 +127,7 @@ describe('readZipDirectory', () => {
     expect(readZipDirectory(zipOf([{ offset: 0xffffffff }]), 169)).toHaveLength(1);
   });
 
-  it('reads through base64 of any length and fragmentation', () => {
+  it('readZipDirectory reads through base64 of any length and fragmentation', () => {
     // Covers each length of the last group and lines of any length.
     for (const comment of ['', 'x', 'xx']) {
       const text = zipOf([{}], { comment }).toString('base64');

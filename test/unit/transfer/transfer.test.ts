@@ -29,7 +29,7 @@ function sha256(data: unknown): string {
 }
 
 describe('transfer.export-xml', () => {
-  it('returns the document with its check and hash', async () => {
+  it('transfer.export-xml returns the document with its check and hash', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('transfer.export-xml', { password: AWKWARD_PASSWORD, options: { section: 'users' } });
     expect(String(data)).toMatch(/^<\?xml.*<configuration xmlns=/s);
@@ -53,7 +53,7 @@ describe('transfer.export-xml', () => {
     ['nothing', '', /empty/],
     ['JSON', '{"a":1}', /JSON in place of a configuration/],
     ['half of JSON', '{"a"', /unreadable or truncated/],
-  ])('refuses %s with status 200', async (_name, body, words) => {
+  ])('transfer.export-xml refuses %s with status 200', async (_name, body, words) => {
     const server = await startRawServer(() => httpResponse(200, body, { 'content-type': 'application/xml' }));
     const error = await expectFailure(gatewayFor(server).run('transfer.export-xml'));
     expect([error.code, error.cause?.status]).toEqual(['BAD_RESPONSE', 200]);
@@ -61,7 +61,7 @@ describe('transfer.export-xml', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('reports the message of the appliance, whatever the status', async () => {
+  it('transfer.export-xml reports the message of the appliance, whatever the status', async () => {
     const said = JSON.stringify({ result: { errors: [{ message: 'Export is not possible now' }] } });
     for (const [status, code] of [
       [200, 'APPLIANCE_ERROR'],
@@ -75,7 +75,7 @@ describe('transfer.export-xml', () => {
     }
   });
 
-  it('starts over after a connection fault', async () => {
+  it('transfer.export-xml starts over after a connection fault', async () => {
     let tries = 0;
     const server = await startRawServer((_asked, socket) => {
       if (++tries === 2) return httpResponse(200, XML);
@@ -86,7 +86,7 @@ describe('transfer.export-xml', () => {
     expect([String(data), envelope.retries]).toEqual([XML, 1]);
   });
 
-  it('requires the content check and warns when the response has no length', async () => {
+  it('transfer.export-xml requires the content check and warns when the response has no length', async () => {
     const respond = (text: string) => (_request: unknown, socket: Socket) =>
       void socket.end(`HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\nconnection: close\r\n\r\n${text}`);
     const complete = gatewayFor(await startRawServer(respond(XML)));
@@ -102,7 +102,7 @@ describe('transfer.export-xml', () => {
     expect((await plain.run('transfer.export-xml', { check: 'hash' })).envelope).toMatchObject({ verified: 'none' });
   });
 
-  it('skips the check and the hash when told to', async () => {
+  it('transfer.export-xml skips the check and the hash when told to', async () => {
     const server = await startRawServer(() => httpResponse(200, '<half'));
     const gateway = gatewayFor(server);
     const hashed = await gateway.run('transfer.export-xml', { check: 'hash' });
@@ -114,7 +114,7 @@ describe('transfer.export-xml', () => {
 });
 
 describe('transfer.export-binary', () => {
-  it('sends the password in the body and never in the URL', async () => {
+  it('transfer.export-binary sends the password in the body and never in the URL', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('transfer.export-binary', { export: 'user_config', password: AWKWARD_PASSWORD });
     expect(envelope.verified).toBe('zip');
@@ -123,7 +123,7 @@ describe('transfer.export-binary', () => {
     expect(listRequests(simulator)[0]?.headers.accept).toBe('text/html, */*;q=0.5');
   });
 
-  it('refuses truncated content with status 200', async () => {
+  it('transfer.export-binary refuses truncated content with status 200', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { binaryCutShort: true } });
     const error = await expectFailure(gateway.run('transfer.export-binary'));
     expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/cut short|ends early/)]);
@@ -132,7 +132,7 @@ describe('transfer.export-binary', () => {
 
 describe('older releases', () => {
   it.each([404, 405] as const)(
-    'older releases export binary by GET where POST gets %i, to a message, a file and a backup',
+    'an export from an older release uses GET if POST gets %i, to a message, a file and a backup',
     async (binaryExportByPost) => {
       const { simulator, gateway } = await startSimulatorWithGateway({ variants: { binaryExportByPost } });
       const { data, envelope } = await gateway.run('transfer.export-binary', { export: 'user_config' });
@@ -216,7 +216,7 @@ describe('imports', () => {
     expect([error.code, error.message]).toEqual(['REJECTED', expect.stringContaining('Failed to extract configuration files')]);
   });
 
-  it('imports are never sent again', async () => {
+  it('a failed import is never sent again', async () => {
     const server = await startRawServer((_asked, socket) => void socket.destroy());
     const error = await expectFailure(gatewayFor(server).run('transfer.import-xml', { xml: XML }));
     expect([error.code, error.cause?.reason]).toEqual(['OUTCOME_UNKNOWN', 'CONNECTION']);

@@ -76,7 +76,7 @@ describe('SharedPoller', () => {
     expect([often.times(), soon.times(), late.times(), clock.plannedTimes]).toEqual([[100], [100], [100], [200]]);
   });
 
-  it('does nothing for a second subscription and reports when it is empty', async () => {
+  it('SharedPoller does nothing for a second subscription and reports when it is empty', async () => {
     const { clock, feed, one, asked, times } = feeding();
     const [first, other] = [one(100), one(100)];
     expect(feed.isEmpty).toBe(true);
@@ -92,7 +92,7 @@ describe('SharedPoller', () => {
     expect(asked).toEqual([]);
   });
 
-  it('checks at once on request, and again for requests during a check', async () => {
+  it('SharedPoller checks at once on request, and again for requests during a check', async () => {
     const { clock, feed, one, ended, times } = feeding();
     const [first, other] = [one(100), one(100)];
     feed.subscribe(first, 1000);
@@ -116,7 +116,7 @@ describe('SharedPoller', () => {
     expect(clock.plannedTimes).toEqual([110]);
   });
 
-  it('lets a slow subscriber take part later and continues with the others', async () => {
+  it('SharedPoller lets a slow subscriber take part later and continues with the others', async () => {
     const { clock, feed, one, ended, times } = feeding();
     let free = (): void => undefined;
     const slow = one(100, () => new Promise<void>((resolve) => (free = resolve)));
@@ -163,7 +163,7 @@ describe('SharedPoller', () => {
     expect(first.times()).toEqual([51]);
   });
 
-  it('plans nothing for a subscriber that left while it handled a result', async () => {
+  it('SharedPoller plans nothing for a subscriber that left while it handled a result', async () => {
     const { clock, feed, one, asked, ended } = feeding();
     const leaves = one(100, () => (feed.unsubscribe(leaves), Promise.resolve()));
     const stays = one(1000);
@@ -175,7 +175,7 @@ describe('SharedPoller', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('waits in parts if the interval is longer than a timer can be', async () => {
+  it('SharedPoller waits in parts if the interval is longer than a timer can be', async () => {
     const { clock, feed, one, times } = feeding();
     feed.subscribe(one(1), 2 ** 31);
     expect(clock.plannedTimes).toEqual([2 ** 30]);
@@ -185,7 +185,7 @@ describe('SharedPoller', () => {
     expect(times()).toEqual([2 ** 31]);
   });
 
-  it.each([-86_400_000, 86_400_000])('keeps its interval when the clock of the machine jumps by %i ms', async (jumpMs) => {
+  it.each([-86_400_000, 86_400_000])('SharedPoller keeps its interval when the clock of the machine jumps by %i ms', async (jumpMs) => {
     const { clock, feed, one, ended, times } = feeding();
     feed.subscribe(one(100), 1);
     await clock.advance(1);
@@ -249,7 +249,7 @@ describe('WatchStateFile', () => {
   }
   const recalled = (file: string) => new WatchStateFile(file, IDENTITY).load();
 
-  it('writes JSON lines for its owner only and restores all of them', async () => {
+  it('WatchStateFile writes JSON lines for its owner only and restores all of them', async () => {
     const file = place();
     const memory = new WatchStateFile(file, IDENTITY);
     expect([await memory.load(), memory.isSaveDue]).toEqual([undefined, true]);
@@ -285,7 +285,7 @@ describe('WatchStateFile', () => {
     expect(next.epoch).toBe(memory.epoch);
   });
 
-  it('restores the unsent events of the last check only', async () => {
+  it('WatchStateFile restores the unsent events of the last check only', async () => {
     const file = place();
     const memory = await written(file, entry(4, { change: 'z', events, envelope: { ok: true } }));
     expect((await recalled(file))?.unsentEntry).toEqual({ number: 4, isUnreachable: false, change: 'z', envelope: { ok: true }, events });
@@ -309,7 +309,7 @@ describe('WatchStateFile', () => {
     });
   });
 
-  it('does not use a file with another identity', async () => {
+  it('WatchStateFile does not use a file with another identity', async () => {
     const file = place();
     (await written(file)).close();
     const other = new WatchStateFile(file, '["health","another"]');
@@ -349,7 +349,7 @@ describe('WatchStateFile', () => {
       (line) => `${first}\n${JSON.stringify(line)}\n`,
     ),
     `${first}\n${JSON.stringify({ number: 1, isUnreachable: false, events: [{}, 7] })}\n`,
-  ])('rejects a damaged file: %j', async (text) => {
+  ])('WatchStateFile rejects a damaged file: %j', async (text) => {
     const file = join(folder(), 'watch.jsonl');
     writeFileSync(file, text);
     const error = await expectFailure(recalled(file));
@@ -359,7 +359,7 @@ describe('WatchStateFile', () => {
     );
   });
 
-  it('reports read and write errors and leaves no partial file', async () => {
+  it('WatchStateFile reports read and write errors and leaves no partial file', async () => {
     const path = folder();
     const file = join(path, 'watch.jsonl');
     mkdirSync(file);

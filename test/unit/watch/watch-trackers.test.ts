@@ -149,7 +149,7 @@ describe('HealthTracker', () => {
     });
   });
 
-  it('summarizes the number of crossed limits', () => {
+  it('HealthTracker summarizes the number of crossed limits', () => {
     const tracker = make({ name: 'a', above: 1 }, { name: 'b', above: 1 })();
     expect(tracker.update({ a: 1, b: 1 }).summary).toEqual({ key: 'fine' });
     expect(tracker.update({ a: 2, b: 2 }).summary).toEqual({ key: 'above', n: 2 });
@@ -157,7 +157,7 @@ describe('HealthTracker', () => {
     expect(tracker.update({}).summary).toEqual({ key: 'above', n: 2 });
   });
 
-  it('starts over for a changed limit and drops the states of removed limits', () => {
+  it('HealthTracker starts over for a changed limit and drops the states of removed limits', () => {
     const tracker = make({ name: 'a', above: 1 })();
     tracker.update({ a: 0 });
     const other = make({ name: 'a', above: 2 })();
@@ -167,7 +167,7 @@ describe('HealthTracker', () => {
     expect(eventsOf(other.update({ a: 0 }))).toHaveLength(1);
   });
 
-  it('returns a change only when its state changes, and restores it', () => {
+  it('HealthTracker returns a change only when its state changes, and restores it', () => {
     const tracker = make({ name: 'a', above: 1 })();
     expect(tracker.save()).toBeUndefined();
     const [first, same, moved] = [tracker.update({ a: 0 }), tracker.update({ a: 1 }), tracker.update({ a: 2 })];
@@ -193,7 +193,7 @@ describe('LicenseTracker', () => {
     clients: { 'client-info': counts.map((count) => ({ 'leased-count': count })) },
   });
 
-  it('compares the leased share of one feature or of all with the limit', () => {
+  it('LicenseTracker compares the leased share of one feature or of all with the limit', () => {
     const any = () => new LicenseTracker([{ name: '*', above: 90, release: 85 }]);
     expect(
       looks(
@@ -217,7 +217,7 @@ describe('LicenseTracker', () => {
     ]);
   });
 
-  it('reads one, many or no features and ignores invalid ones', () => {
+  it('LicenseTracker reads one, many or no features and ignores invalid ones', () => {
     const n = (data: JsonObject): number | undefined => new LicenseTracker([{ name: '*', above: 90 }]).update(data).summary.n;
     expect(n(lease(feature('A', 3, 1), feature('B', 3, 2)))).toBe(67);
     expect(
@@ -291,7 +291,7 @@ describe('CertificateTracker', () => {
     expect(make().update(served('A', 12)).summary).toEqual({ key: 'days', n: 12 });
   });
 
-  it('reports each day once even if the clock jumps forward and back', () => {
+  it('CertificateTracker reports each day once even if the clock jumps forward and back', () => {
     const jumping = new TestClock();
     const validTo = new Date(jumping.now() + 40 * DAY).toISOString();
     const tracker = new CertificateTracker(jumping, [30, 7]);
@@ -305,7 +305,7 @@ describe('CertificateTracker', () => {
     expect(check()).toBe(0);
   });
 
-  it('rejects an unreadable certificate and an invalid saved state', () => {
+  it('CertificateTracker rejects an unreadable certificate and an invalid saved state', () => {
     for (const odd of [{}, { ...served('A', 1), fingerprint256: 7 }, { ...served('A', 1), 'valid-to': 'soon' }])
       expect(getThrownError(() => make().update(odd))).toMatchObject({
         code: 'BAD_RESPONSE',
@@ -315,7 +315,7 @@ describe('CertificateTracker', () => {
     refuses(make, undefined, { fingerprint: 'A' }, { fingerprint: 7, reportedDays: [] }, { reportedDays: [] });
   });
 
-  it('accepts only whole numbers as days', () => {
+  it('CertificateTracker accepts only whole numbers as days', () => {
     expect(parseExpiryDays(['30', 7, 0, 10_000])).toEqual([30, 7, 0, 10_000]);
     expect(parseExpiryDays(Array.from({ length: 100 }, () => 1))).toHaveLength(100);
     for (const wrong of [[], ['soon'], [1.5], [-1], [10_001], Array.from({ length: 101 }, () => 1)])
@@ -338,7 +338,7 @@ describe('ClusterTracker', () => {
   });
   const state = (notes = '', enabled = true) => ({ enabled, notes, 'status-code': '1' });
 
-  it('reports members that joined, left or changed, by name', () => {
+  it('ClusterTracker reports members that joined, left or changed, by name', () => {
     expect(
       looks<JsonObject>(
         make,
@@ -379,7 +379,7 @@ describe('ClusterTracker', () => {
     ]);
   });
 
-  it('summarizes the number of members and rejects other data', () => {
+  it('ClusterTracker summarizes the number of members and rejects other data', () => {
     expect(make().update({ members: [member('a'), member('b')] }).summary).toEqual({ key: 'members', n: 2 });
     expect(getThrownError(() => make().update({}))).toMatchObject({
       code: 'BAD_RESPONSE',
@@ -412,7 +412,7 @@ describe('SystemTracker', () => {
     ]);
   });
 
-  it('summarizes whether something changed and rejects other data', () => {
+  it('SystemTracker summarizes whether something changed and rejects other data', () => {
     const tracker = make();
     expect([tracker.update(info()), tracker.update(info({ 'host-name': 'i' }))].map(({ summary }) => summary)).toEqual([
       { key: 'same' },
@@ -444,7 +444,7 @@ describe('SessionTracker', () => {
     return Object.fromEntries(entries.filter(([name]) => name !== 'agent-type'));
   };
 
-  it('reports ended sessions first, then changed ones, then started ones', () => {
+  it('SessionTracker reports ended sessions first, then changed ones, then started ones', () => {
     expect(
       looks<unknown>(
         make,
@@ -472,7 +472,7 @@ describe('SessionTracker', () => {
     ]);
   });
 
-  it('applies the filter to new sessions only', () => {
+  it('SessionTracker applies the filter to new sessions only', () => {
     const filtered = () => new SessionTracker({ 'source-ip': '10.0.0.0/8' });
     const away = session('a', { 'source-ip': '192.0.2.1' });
     expect(looks<unknown>(filtered, [session('a'), session('b', { 'source-ip': '192.0.2.1' })], [away], [])).toEqual([
@@ -483,7 +483,7 @@ describe('SessionTracker', () => {
     expect(getThrownError(() => new SessionTracker({ nonsense: 'x' }))?.code).toBe('BAD_INPUT');
   });
 
-  it('returns the change of its state at each check', () => {
+  it('SessionTracker returns the change of its state at each check', () => {
     const tracker = make();
     expect(tracker.save()).toBeUndefined();
     expect(tracker.update([])).toEqual({ events: [], change: { add: [], gone: [] }, summary: { key: 'sessions', n: 0 } });
@@ -500,7 +500,7 @@ describe('SessionTracker', () => {
     expect(other.save()).toEqual(tracker.save());
   });
 
-  it('shares repeated texts without mixing them up', () => {
+  it('SessionTracker shares repeated texts without mixing them up', () => {
     const tracker = make();
     const roles = (...names: string[]): JsonObject[] =>
       names.map((name, index) => session(String(index), { 'user-roles': name, 'authentication-realm': `of ${name}` }));
@@ -526,7 +526,7 @@ describe('SessionTracker', () => {
     expect(tracker.save()).toEqual([['x', 'a b', '', '5', '["A","B"]', 'R']]);
   });
 
-  it('rejects invalid saved states', () => {
+  it('SessionTracker rejects invalid saved states', () => {
     const row = ['a', '', '', '', '', ''];
     refuses(make, undefined, {}, [row.slice(1)], [[...row, '']], [[...row.slice(1), 7]], ['a']);
     for (const odd of [undefined, [], { add: [] }, { gone: [] }, { add: [row, 'b'], gone: [] }, { add: [row], gone: ['a', 7] }])
@@ -542,7 +542,7 @@ describe('ConfigurationTracker', () => {
     forbidden: new Set(forbidden.map((name) => `${ROOT}/${name}`)),
   });
 
-  it('reports the difference with a text and returns the change of its state', () => {
+  it('ConfigurationTracker reports the difference with a text and returns the change of its state', () => {
     const tracker = make();
     expect(tracker.save()).toBeUndefined();
     expect([...tracker.remainingChanges()]).toEqual([]);
@@ -576,7 +576,7 @@ describe('ConfigurationTracker', () => {
     expect(tracker.update(texts({ a: { x: 2 }, c: { x: 1 } }))).toEqual({ events: [], change: undefined, summary: { key: 'same' } });
   });
 
-  it('treats resources that cannot be read this time as unchanged', () => {
+  it('ConfigurationTracker treats resources that cannot be read this time as unchanged', () => {
     const whole = texts({ a: { x: 1 }, 'b/one': { x: 1 }, bc: { x: 1 } });
     const found = looks(
       make,
@@ -597,7 +597,7 @@ describe('ConfigurationTracker', () => {
     });
   });
 
-  it('saves its state in lines of at most 500 resources', () => {
+  it('ConfigurationTracker saves its state in lines of at most 500 resources', () => {
     for (const [count, lines] of [
       [0, []],
       [499, [499]],
@@ -613,7 +613,7 @@ describe('ConfigurationTracker', () => {
     }
   });
 
-  it('rejects invalid saved states and replaces its state with a restored one', () => {
+  it('ConfigurationTracker rejects invalid saved states and replaces its state with a restored one', () => {
     refuses(
       make,
       undefined,

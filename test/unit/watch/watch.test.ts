@@ -25,7 +25,7 @@ const health = (values: JsonObject) => ({
 const MAINTENANCE = { times: Infinity, match: isInformationRequest, body: '<html>Maintenance</html>' };
 
 describe('a watch of sessions', () => {
-  it('reports started, ended and changed sessions, and nothing else', async () => {
+  it('a watch of sessions reports started, ended and changed sessions, and nothing else', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const { sessions } = simulator.state;
     const { watcher, events, takePayloads } = await startWatch(gateway, { watch: 'sessions' });
@@ -116,7 +116,7 @@ describe('a watch of health', () => {
     expect(await look(10)).toEqual([]);
   });
 
-  it('reports crossings downward and starts from the value of the first check', async () => {
+  it('a watch of health reports crossings downward and starts from the value of the first check', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault(health({ 'USER-COUNT': 3 }));
     const { watcher, takePayloads } = await startWatch(gateway, {
@@ -178,7 +178,7 @@ describe('a watch of a cluster', () => {
     ]);
   });
 
-  it('reports no error without a cluster', async () => {
+  it('a watch of a cluster reports no error without a cluster', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher, takePayloads, errors } = await startWatch(gateway, { watch: 'cluster' });
     await gateway.run('cluster.create', { 'cluster-name': 'Edge', 'cluster-password': 'secret', 'member-name': 'node-a' });
@@ -214,7 +214,7 @@ it('reports license shares over a limit, of one feature or of all', async () => 
 describe('a watch of a certificate', () => {
   const DAY = 86_400_000;
 
-  it('reports each of the days before the end once, and a replaced certificate', async () => {
+  it('a watch of a certificate reports each of the days before the end once, and a replaced certificate', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('certificates.served');
     const { 'valid-to': until, fingerprint256 } = data as { 'valid-to': string; fingerprint256: string };
@@ -243,7 +243,7 @@ describe('a watch of a certificate', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('reports no days that passed before the first check', async () => {
+  it('a watch of a certificate reports no days that passed before the first check', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('certificates.served');
     const clock = new TestClock(Date.parse((data as { 'valid-to': string })['valid-to']) - 10 * DAY);
@@ -377,7 +377,7 @@ describe('checks of a watch', () => {
     expect(listRequestLines(simulator).length - before).toBe(2);
   });
 
-  it('checks of a watch end with the watch, even if a request hangs', async () => {
+  it('the checks end with the watch, even if a request hangs', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher, takeTopics, errors } = await startWatch(gateway, { watch: 'sessions' });
     simulator.fault({ hang: true, match: ({ path }) => path.includes('active-users') });

@@ -35,7 +35,7 @@ async function restoreFails(gateway: Gateway, path: string, backup = 'latest', m
 }
 
 describe('a restore with a passphrase', () => {
-  it('refuses a plain backup and says so', async () => {
+  it('a restore with a passphrase refuses a plain backup and says so', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -64,7 +64,7 @@ describe('a restore with a passphrase', () => {
     expect(imports(simulator)).toEqual([]);
   });
 
-  it('refuses a backup of another passphrase or with the MAC of another backup', async () => {
+  it('a restore with a passphrase refuses a backup of another passphrase or with the MAC of another backup', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -76,7 +76,7 @@ describe('a restore with a passphrase', () => {
     expect(imports(simulator)).toEqual([]);
   });
 
-  it('refuses an old backup under a new name', async () => {
+  it('a restore with a passphrase refuses an old backup under a new name', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const old = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -90,7 +90,7 @@ describe('a restore with a passphrase', () => {
     expect(imports(simulator)).toEqual([]);
   });
 
-  it('refuses a backup of another appliance with the serial number of this one', async () => {
+  it('a restore with a passphrase refuses a backup of another appliance with the serial number of this one', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -100,19 +100,22 @@ describe('a restore with a passphrase', () => {
     expect(imports(simulator)).toEqual([]);
   });
 
-  it.each(['hmac-sha256', 'authentication'])('refuses a backup without %s and says what to do', async (name) => {
-    const { gateway, simulator } = await startNamedSimulatorWithGateway();
-    const path = createTemporaryFolder();
-    const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
-    const { authentication, ...manifest } = readManifestFile(created);
-    const files = manifest.files.map((file) => ({ ...file, 'hmac-sha256': undefined }));
-    const old = name === 'authentication' ? { ...manifest, format: 'gateway-backup/1' } : { ...manifest, authentication, files };
-    writeFileSync(created.manifest, JSON.stringify(old));
-    expect(await restoreFails(gateway, path)).toMatch(/no authentication code.*openssl.*transfer node/);
-    expect(imports(simulator)).toEqual([]);
-  });
+  it.each(['hmac-sha256', 'authentication'])(
+    'a restore with a passphrase refuses a backup without %s and says what to do',
+    async (name) => {
+      const { gateway, simulator } = await startNamedSimulatorWithGateway();
+      const path = createTemporaryFolder();
+      const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
+      const { authentication, ...manifest } = readManifestFile(created);
+      const files = manifest.files.map((file) => ({ ...file, 'hmac-sha256': undefined }));
+      const old = name === 'authentication' ? { ...manifest, format: 'gateway-backup/1' } : { ...manifest, authentication, files };
+      writeFileSync(created.manifest, JSON.stringify(old));
+      expect(await restoreFails(gateway, path)).toMatch(/no authentication code.*openssl.*transfer node/);
+      expect(imports(simulator)).toEqual([]);
+    },
+  );
 
-  it('agrees with a check of the folder, which reports each backup', async () => {
+  it('a restore with a passphrase agrees with a check of the folder, which reports each backup', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const good = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE, gzip: true, what: 'both' });
@@ -186,7 +189,7 @@ describe('an import from a backup', () => {
     ['that was put in its place', (wanted, other) => renameSync(other, wanted)],
     ['behind a link in its place', (wanted, other) => (rmSync(wanted), symlinkSync(other, wanted))],
     ['that became longer', (wanted) => appendFileSync(wanted, ' ')],
-  ])('refuses a file that was %s during the backup before it', async (_name, swap) => {
+  ])('an import from a backup refuses a file that was %s during the backup before it', async (_name, swap) => {
     expect(await swapped({}, swap)).toMatch(/was removed or changed after the check\. Nothing was restored/);
   });
 
@@ -196,9 +199,12 @@ describe('an import from a backup', () => {
     ['encrypted', SECRET],
     ['compressed and encrypted', { gzip: true, ...SECRET }],
     ['binary', { what: 'binary' }],
-  ])('refuses a file (%s) that was changed with its times preserved', async (_name, options: Record<string, unknown>) => {
-    expect(await swapped(options, writeUnseen)).toMatch(/changed while it was sent.*Nothing was restored/);
-  });
+  ])(
+    'an import from a backup refuses a file (%s) that was changed with its times preserved',
+    async (_name, options: Record<string, unknown>) => {
+      expect(await swapped(options, writeUnseen)).toMatch(/changed while it was sent.*Nothing was restored/);
+    },
+  );
 
   /** Changes one byte in the middle, in place, and restores the modification time. */
   function writeUnseen(file: string): void {

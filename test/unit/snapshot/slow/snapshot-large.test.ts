@@ -19,7 +19,7 @@ async function large(policies: number): Promise<BenchmarkAppliance> {
 }
 
 describe('a large configuration', () => {
-  it('a large configuration of 10,000 resources is taken and compared with less memory than it needs as objects', async () => {
+  it('A configuration of 10,000 resources is taken and compared with less memory than it needs as objects', async () => {
     const appliance = await large(POLICIES);
     appliance.policyLength = LENGTH;
     const settings = settingsFor(appliance, { name: 'large' });
