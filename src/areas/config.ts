@@ -1,7 +1,8 @@
 import { ensureAll, toResourcePath } from '../change/ensure-all';
 import { ensureOneResource } from '../change/ensure';
 import { proveLoginField } from '../change/lock-out';
-import { missingOkField } from '../change/if-exists';
+import { assertDeletionLimit, maxDeletionsField } from '../change/deletion-limit';
+import { deleteIfExists, missingOkField } from '../change/if-exists';
 import { badInput } from '../model/error';
 import { readLinks } from './links';
 import {
@@ -140,21 +141,36 @@ export const configArea = defineArea({
         'allow-absent': booleanField('May delete', 'Deletes resources with `absent: true`. Otherwise such an item is an error.', {
           guard: true,
         }),
+        max: maxDeletionsField,
         'prove-login': proveLoginField,
       },
-      run: ({ resources, 'allow-absent': allowAbsent = false }, call) =>
-        ensureAll(Array.isArray(resources) ? resources : [resources], allowAbsent, call),
+      run: ({ resources, 'allow-absent': allowAbsent = false, max }, call) =>
+        ensureAll(Array.isArray(resources) ? resources : [resources], { allowAbsent, maxDeletions: max }, call),
       example: { input: { resources: [{ ...example, body: { description: 'Day shift' } }] }, request: `GET ${examplePath}` },
     }),
     delete: defineOperation({
       effect: 'destroy',
       label: 'Delete a resource',
-      help: 'Deletes one resource permanently.',
-      summary: { done: 'Deleted __path__.', unchanged: '__path__ did not exist.', 'planned-one': 'Would delete __path__.' },
+      permissions: { reads: 'the path and everything below it', writes: 'the path' },
+      help: 'Deletes a resource with everything below it permanently. It counts these resources first: `msg.envelope.resources`.',
+      summary: {
+        done: 'Deleted __path__.',
+        unchanged: '__path__ did not exist.',
+        'planned-one': 'Would delete __path__; resources in total: __resources__.',
+      },
       data: 'result',
-      fields: { path: subjectField(requiredField(resourcePathField)), 'missing-ok': missingOkField, 'prove-login': proveLoginField },
-      request: ({ path }, prefix) => toRequest(path, prefix, 'DELETE'),
-      example: { input: example, request: `DELETE ${examplePath}` },
+      fields: {
+        path: subjectField(requiredField(resourcePathField)),
+        max: maxDeletionsField,
+        'missing-ok': missingOkField,
+        'prove-login': proveLoginField,
+      },
+      run: async ({ path, max, 'missing-ok': missing = false }, call) => {
+        const request = toRequest(path, call.settings.prefix, 'DELETE');
+        await assertDeletionLimit([request.path], max, call);
+        return missing ? deleteIfExists(request, call) : call.write(request);
+      },
+      example: { input: example, request: `GET ${examplePath}` },
     }),
   },
 });

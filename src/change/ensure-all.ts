@@ -5,6 +5,7 @@ import type { OperationContext } from '../model/operation';
 import { toConfigurationPath, CONFIGURATION_ROOT } from '../model/path';
 import { trusted, safeMessage } from '../model/safe-message';
 import { compareDesired } from './compare';
+import { assertDeletionLimit } from './deletion-limit';
 import { ensureResource, ensureResourceAbsent, addEnsureResults, type EnsureResult } from './ensure';
 import { expandLinkedParts } from './linked-parts';
 import { readIfExists } from './if-exists';
@@ -19,13 +20,26 @@ interface DesiredResource {
   readonly body: JsonObject | undefined;
 }
 
+export interface EnsureAllOptions {
+  /** Whether items may be deleted. */
+  readonly allowAbsent: boolean;
+  /** The maximum number of resources that all deletions together remove. */
+  readonly maxDeletions: number;
+}
+
 /**
  * Brings each resource into its desired state. All are read first, in parallel. Those that differ are written in the given order, because
- * one may refer to an earlier one. An item that fails does not stop the others. Throws `BAD_INPUT` with the index of the item before
- * anything is sent.
+ * one may refer to an earlier one. An item that fails does not stop the others. Throws `BAD_INPUT` with the index of the item, or `LIMIT`
+ * for too many deletions, before anything is written.
  */
-export async function ensureAll(resources: readonly unknown[], allowAbsent: boolean, call: OperationContext): Promise<BulkResult> {
+export async function ensureAll(
+  resources: readonly unknown[],
+  { allowAbsent, maxDeletions }: EnsureAllOptions,
+  call: OperationContext,
+): Promise<BulkResult> {
   const items = readItems(resources, allowAbsent, call.settings.prefix);
+  const absentPaths = items.filter(({ body }) => !body).map(({ path }) => path);
+  if (absentPaths.length > 0) await assertDeletionLimit(absentPaths, maxDeletions, call);
   const outcomes = new Map<DesiredResource, EnsureResult>();
   const orderedTasks = new OrderedTasks(items);
   try {
@@ -56,7 +70,8 @@ function ensureItem({ path, body }: DesiredResource, call: OperationContext): Pr
 
 /** Returns a result if nothing differs: such an item does not wait for the items before it. */
 async function checkUnchanged({ path, body }: DesiredResource, call: OperationContext): Promise<EnsureResult | undefined> {
-  const read = await readIfExists(path, call);
+  // The count of the deletions has just read an absent item.
+  const read = await readIfExists(path, call, !body);
   if (!body !== !read) return undefined;
   const resource = read && body && (await expandLinkedParts(read, body, call)).resource;
   const { diff, notCompared } = body ? compareDesired(path, body, resource) : { diff: [], notCompared: [] };

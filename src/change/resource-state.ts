@@ -220,7 +220,8 @@ async function readDeep(root: string, call: OperationContext, allowCached: boole
   return resources;
 }
 
-async function findLinkedPaths(path: string, resource: JsonObject, call: OperationContext): Promise<string[]> {
+/** Lists the paths that a resource links or names. */
+export async function findLinkedPaths(path: string, resource: JsonObject, call: OperationContext): Promise<string[]> {
   const items: unknown[] = Object.values(resource).flat();
   const links = items.flatMap((item) => readLinkPath(item) ?? []);
   for (const { paths } of findEntryLists(path, resource)) if (await resourceExists(paths[0] ?? '', call)) links.push(...paths);

@@ -94,7 +94,8 @@ function readValues(text: string, summaryInput: SummaryInput, ownValues: Summary
       (field && readInputText(field, input[name], mask)) ??
       toText(inputValues?.[name], mask) ??
       readDataValue(data, name, mask) ??
-      (name === 'subject' ? readDataValue(summaryInput.envelopeFields?.['served'], name, mask) : undefined);
+      (name === 'subject' ? readDataValue(summaryInput.envelopeFields?.['served'], name, mask) : undefined) ??
+      readDataValue(summaryInput.envelopeFields, name, mask);
     if (value !== undefined) values[name] = value;
   }
   return values;

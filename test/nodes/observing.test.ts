@@ -108,16 +108,16 @@ describe('the counters of a gateway', () => {
     expect(counters).toMatchObject({
       runs: 3,
       failures: { NOT_FOUND: 1 },
-      requests: { POST: { 200: 1 }, GET: { 200: 2, 500: 1 }, DELETE: { 404: 1 } },
+      requests: { POST: { 200: 1 }, GET: { 200: 2, 404: 1, 500: 1 }, DELETE: { 404: 1 } },
       retries: 1,
       logins: 1,
       connections: { open: 1, waiting: 0, opened: 1 },
     });
     const { GET: took } = counters.seconds;
-    expect([took?.count, took?.buckets.length, (took?.sum ?? 0) > 0]).toEqual([3, counters.bounds.length + 1, true]);
+    expect([took?.count, took?.buckets.length, (took?.sum ?? 0) > 0]).toEqual([4, counters.bounds.length + 1, true]);
     expect(JSON.parse(JSON.stringify(counters))).toEqual(counters);
     await gateway.run('system.info');
-    expect(counters.requests.GET).toEqual({ 200: 2, 500: 1 });
+    expect(counters.requests.GET).toEqual({ 200: 2, 404: 1, 500: 1 });
   });
 
   it('the counters of a gateway count request times by upper bounds, by method and in total', () => {
