@@ -6,6 +6,7 @@ import type { AbortSignalLike } from './model/abort';
 import type { Coordination } from './model/coordination';
 import type { Envelope, BulkResult } from './model/envelope';
 import type { Progress } from './model/operation';
+import type { SafeMessage } from './model/safe-message';
 import type { Translate } from './model/summary';
 import type { RequestApproval } from './run/approval';
 
@@ -24,6 +25,11 @@ export interface RunOptions {
    * called in a dry run.
    */
   beforeWrite?: (() => Promise<void>) | undefined;
+  /**
+   * Refuses a PUT of the configuration that removes something present, such as a field that the body leaves out. The error is `LIMIT` with
+   * this reason, which `safeMessage` creates. Default: such a PUT is sent.
+   */
+  removalRefusal?: SafeMessage | undefined;
   /** Receives the parts of a streaming read (`emit: "page"` or `"record"`). */
   onPart?: (data: unknown, part: { index: number; count?: number }, envelope: Envelope) => void;
   /** Translates `envelope.summary`. Default: English. */

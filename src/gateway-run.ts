@@ -119,6 +119,10 @@ export class GatewayRun implements RunInfo, SummaryContext, GuardedRun, RunConte
     return this.runOptions.beforeWrite;
   }
 
+  get removalRefusal(): RunOptions['removalRefusal'] {
+    return this.runOptions.removalRefusal;
+  }
+
   get onProgress(): ((progress: Progress) => void) | undefined {
     return this.runOptions.onProgress;
   }

@@ -1,9 +1,11 @@
 import { createLockOutGuard, mayLockOut } from './change/lock-out';
+import { assertRemovesNothing, NO_DESTROY_REASON } from './change/find-removal';
 import { JournalWriter } from './journal/journal-writer';
 import { createWriteRecorder, type Initiator } from './journal/record-writes';
 import { proveLogin, unprovableReason } from './login/prove-login';
 import type { Session } from './login/session';
 import { asGatewayError } from './model/error';
+import type { SafeMessage } from './model/safe-message';
 import type { Redactor } from './model/redaction';
 import type { GatewayContext } from './run/gateway-context';
 import type { PendingWrite, WriteGate, WriteInterceptor } from './run/pending-write';
@@ -24,6 +26,10 @@ export interface GuardedRun {
   readonly gate: WriteGate | undefined;
   /** Undefined when every write is allowed. */
   readonly checkPermission: CheckPermission | undefined;
+  /** Reads before a write. Undefined for writes of no operation, which change single fields only. */
+  readonly context?: RunContext;
+  /** Why a PUT may remove nothing, in addition to the permissions. Undefined: it may. */
+  readonly removalRefusal?: SafeMessage | undefined;
   /** False when the field `prove-login` switches the lock-out guard off. */
   readonly shouldProveLogin: boolean;
 }
@@ -32,7 +38,7 @@ type WriteCheck = (run: GuardedRun, write: PendingWrite, state: RunState) => Pro
 type CreateInterceptor = (run: GuardedRun, context: RunContext) => WriteInterceptor;
 
 /** Refuse a write before it counts as the request of the run, in this order. Dry runs pass them too. */
-const WRITE_CHECKS: readonly WriteCheck[] = [checkApproval, checkPermission, checkPin];
+const WRITE_CHECKS: readonly WriteCheck[] = [checkApproval, checkPermission, checkPin, checkRemoval];
 
 /** Surround a write that is sent, in this order: the journal records inside the lock-out guard. */
 const WRITE_INTERCEPTORS: readonly CreateInterceptor[] = [createGuard, createRecorder];
@@ -72,6 +78,15 @@ function checkPermission({ checkPermission: check }: GuardedRun, { request }: Pe
 /** Before the interceptors: a write to another appliance is neither recorded nor prepared. */
 function checkPin(_run: GuardedRun, _write: PendingWrite, { plan, sender }: RunState): Promise<void> | undefined {
   return !plan && sender.isPinned ? sender.verifyIdentity() : undefined;
+}
+
+function checkRemoval(
+  { gatewayContext: { settings }, context, removalRefusal }: GuardedRun,
+  { request }: PendingWrite,
+): Promise<void> | undefined {
+  if (!context || request.method !== 'PUT') return undefined;
+  const reason = settings.permissions === 'no-destroy' ? NO_DESTROY_REASON : removalRefusal;
+  return reason && assertRemovesNothing(request, context, reason);
 }
 
 function createGuard(run: GuardedRun, context: RunContext): WriteInterceptor {

@@ -186,11 +186,16 @@ export class ActionNode {
   }
 
   /** Checks the message before anything is sent, and returns the options of the run. */
-  #prepare(run: MessageRun, { output, dryRun, approvals }: NodeConfig, { operation, inputReader }: SelectedOperation): RunOptions {
+  #prepare(
+    run: MessageRun,
+    { output, dryRun, approvals }: NodeConfig,
+    { operation, inputReader, removalRefusal }: SelectedOperation,
+  ): RunOptions {
     const { message, send, abort } = run;
     output.assertWritable(message);
     const isWrite = operation.effect !== 'read';
     const options = this.#runOptions(run, dryRun);
+    options.removalRefusal = removalRefusal;
     options.approve = approvals?.createApprove({ message, output, signal: abort.signal, send, status: this.#status, run });
     run.isWriting = isWrite && options.dryRun !== true;
     if (isWrite && isObject(message.payload)) run.ignored = inputReader.findIgnored(message.payload);

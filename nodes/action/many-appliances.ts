@@ -101,13 +101,13 @@ export class ManyAppliancesRunner {
 
   async perform(run: ManyAppliancesRun): Promise<RunOnManyOutcome> {
     const { message, selectedOperation, targets, selection, abort, options, onProgress } = run;
-    const { dryRun = false, approve, initiator, translate } = options;
+    const { dryRun = false, approve, initiator, translate, removalRefusal } = options;
     const inputs = await this.#inputs(run);
     const [first] = inputs.values();
     const sendPart = this.#partSender(run);
     return runOnMany(targets, selectedOperation.name, (target) => inputs.get(target) ?? {}, {
       ...this.#rollout,
-      ...{ dryRun, approve, initiator, ...(translate && { translate }) },
+      ...{ dryRun, approve, initiator, removalRefusal, ...(translate && { translate }) },
       signal: abort,
       selection,
       withData: this.#shouldReturnData && !this.#isSentPerAppliance,

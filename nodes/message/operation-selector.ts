@@ -13,7 +13,11 @@ export interface SelectedOperation {
   readonly name: string;
   readonly operation: Operation;
   readonly inputReader: InputReader;
+  /** Why a PUT of this operation may remove nothing. Undefined: it may. */
+  readonly removalRefusal: SafeMessage | undefined;
 }
+
+const REMOVAL_REFUSAL = safeMessage`A message chose the operation, and only the dialog may choose one that destroys. Allow messages to choose it in the node.`;
 
 /** Selects the operation of a message: a fixed one, or one that a message, context store, variable or expression names. */
 export class OperationSelector {
@@ -77,7 +81,8 @@ export class OperationSelector {
     if (!Object.hasOwn(this.#area.operations, name)) return undefined;
     const operation = this.#area.operations[name] as Operation;
     const inputReader = new InputReader(this.#red, this.#node, operation, this.#typedValuesFor(operation), this.#usedProperties);
-    const selectedOperation = { name: `${this.#area.name}.${name}`, operation, inputReader };
+    const removalRefusal = this.#isDestroyAllowed ? undefined : REMOVAL_REFUSAL;
+    const selectedOperation = { name: `${this.#area.name}.${name}`, operation, inputReader, removalRefusal };
     this.#prepared.set(name, selectedOperation);
     return selectedOperation;
   }

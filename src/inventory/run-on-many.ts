@@ -37,7 +37,8 @@ export interface RunOnManyProgress {
   readonly failed: number;
 }
 
-export interface RunOnManyOptions extends RolloutOptions, Pick<RunOptions, 'signal' | 'dryRun' | 'approve' | 'translate' | 'initiator'> {
+export interface RunOnManyOptions
+  extends RolloutOptions, Pick<RunOptions, 'signal' | 'dryRun' | 'approve' | 'translate' | 'initiator' | 'removalRefusal'> {
   /** The selection of the appliances, for the report. */
   readonly selection?: string | undefined;
   /** The maximum number of appliances; more are `LIMIT` before anything is sent. Default: 25 for a destroying operation, otherwise none. A dry run ignores it. */
@@ -84,6 +85,9 @@ export async function runOnMany(
   const inputs = targets.map((target) => (typeof input === 'function' ? input(target) : input));
   return new ManyRun(targets, operation, inputs, options, rollout).perform();
 }
+
+/** The limit for operations that destroy holds for a PUT that removes something, too. */
+const REMOVAL_REFUSAL = safeMessage`More than ${MAX_DESTROYED_APPLIANCES} appliances are selected, and the limit for operations that destroy holds for it (maxAppliances).`;
 
 /** A run that waits for the approval of its plan, and then for its turn. */
 interface PendingRun {
@@ -213,7 +217,9 @@ class ManyRun {
 
   // Async, so that an appliance with invalid settings fails like an unreachable one.
   async #send(index: number, target: ApplianceTarget, approve: RequestApproval | undefined): Promise<RunOutcome> {
-    const { dryRun, translate, initiator, onPart } = this.#options;
+    const { dryRun, translate, initiator, onPart, maxAppliances } = this.#options;
+    const isOverLimit = maxAppliances === undefined && this.#targets.length > MAX_DESTROYED_APPLIANCES;
+    const removalRefusal = this.#options.removalRefusal ?? (isOverLimit ? REMOVAL_REFUSAL : undefined);
     const gateway = target.gateway();
     markConnected(gateway);
     const partOption = onPart && { onPart: (...part: Parameters<NonNullable<RunOptions['onPart']>>) => onPart(target, ...part) };
@@ -223,6 +229,7 @@ class ManyRun {
       approve,
       ...(translate && { translate }),
       initiator,
+      removalRefusal,
       ...partOption,
     });
   }

@@ -144,13 +144,19 @@ export function fieldsSuite(runtime: Runtime): void {
       ],
       [
         'nothing that tells the operation',
-        { fields: { path }, operation: 'payload.do', operationType: 'msg' },
+        { fields: { path }, operation: 'payload.do', operationType: 'msg', allowDestroy: true },
         { do: 'update', body: { a: 1 }, z: 1 },
         ['z'],
       ],
     ])('a field of the node leaves %s in `envelope.ignored`', async (_, node, payload, ignored) => {
       await rig.deploy({ nodes: [{ ...update, ...node }] });
       expect(expectSuccess(await rig.run({ payload })).envelope.ignored).toEqual(ignored);
+    });
+
+    it('refuses a PUT that removes something if a message chose the operation without the permission of the dialog', async () => {
+      const node = { ...update, fields: { path }, operation: 'payload.do', operationType: 'msg' };
+      const error = await refusal(node, { payload: { do: 'update', body: { a: 1 } } });
+      expect([error.code, error.message.includes('only the dialog may choose one that destroys')]).toEqual(['LIMIT', true]);
     });
 
     it('a field of the node lists ignored properties also if a write fails, and never for a read', async () => {

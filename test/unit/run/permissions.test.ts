@@ -20,6 +20,8 @@ import {
   listWriteLines,
 } from '../../helpers/simulated-appliance';
 import { Gateway } from '../../../src/gateway';
+import { runOnMany, type RunOnManyOptions, type RunOnManyOutcome } from '../../../src/inventory/run-on-many';
+import { safeMessage } from '../../../src/model/safe-message';
 import { eventually } from '../../helpers/eventually';
 
 afterEach(resetContainmentStores);
@@ -55,9 +57,41 @@ describe('The permission no-destroy', () => {
 
   it('The permission no-destroy allows writes that destroy nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
-    await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
+    await gateway.run('config.update', { path: `${ROLE}/description`, body: { description: 'x' } });
+    await gateway.run('config.ensure', { path: ROLE, body: { description: 'y' } });
     await gateway.run('users.create', { server: 'System Local', username: 'new.one', 'password-cleartext': 'correct horse battery' });
-    expect(listWriteLines(simulator)).toHaveLength(2);
+    expect(listWriteLines(simulator)).toHaveLength(3);
+  });
+
+  it('rejects a PUT that leaves out or empties something present, and its plan', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
+    const present = (await gateway.run('config.get', { path: ROLE })).data as Record<string, unknown>;
+    const path = `/api/v1/configuration${ROLE}`;
+    for (const [body, field] of [
+      [{ description: 'x' }, /^This PUT removes \/\S+ of/],
+      [{ ...present, name: null }, /^This PUT removes \/name of/],
+    ] as const) {
+      for (const dryRun of [false, true]) {
+        const error = await expectFailure(gateway.run('config.update', { path: ROLE, body }, { dryRun }));
+        expect(error).toMatchObject({ code: 'LIMIT', details: { sent: false, statusReason: 'not-permitted' } });
+        expect([error.message, error.message.includes(`of ${path}. `), error.message.includes('no-destroy')]).toEqual([
+          expect.stringMatching(field),
+          true,
+          true,
+        ]);
+      }
+    }
+    expect(listWriteLines(simulator)).toEqual([]);
+    await gateway.run('config.update', { path: ROLE, body: { ...present, description: 'x' } });
+    expect(listWriteLines(simulator)).toHaveLength(1);
+  });
+
+  it('does not send a PUT of which it cannot read what is present', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
+    simulator.fault({ match: ({ method, path }) => method === 'GET' && path.includes('user-role'), status: 403, times: 9 });
+    const error = await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    expect([error.code, error.message.includes('cannot be read')]).toEqual(['LIMIT', true]);
+    expect(listWriteLines(simulator)).toEqual([]);
   });
 
   it('The permission no-destroy rejects a deletion within another write', async () => {
@@ -150,5 +184,20 @@ describe('The setting permissions', () => {
         code: 'BAD_CONFIG',
         message: expect.stringContaining('permissions') as string,
       });
+  });
+});
+
+describe('a PUT that removes something', () => {
+  it('needs maxAppliances on more than 25 appliances, and the permission of the dialog if a message chose it', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const targets = Array.from({ length: 26 }, (_, index) => ({ name: `vpn-${index}`, gateway: () => gateway as unknown as Gateway }));
+    const update = (options: RunOnManyOptions): Promise<RunOnManyOutcome> =>
+      runOnMany(targets, 'config.update', { path: ROLE, body: { description: 'x' } }, options);
+    expect((await expectFailure(update({}))).message).toContain('More than 25 appliances are selected');
+    expect(listWriteLines(simulator)).toEqual([]);
+    await update({ maxAppliances: 26 });
+    expect(listWriteLines(simulator)).toHaveLength(26);
+    const refusal = gateway.run('config.update', { path: ROLE, body: {} }, { removalRefusal: safeMessage`Only the dialog may choose it.` });
+    expect((await expectFailure(refusal)).message).toMatch(/^This PUT removes .* Only the dialog may choose it\. Nothing was sent\.$/);
   });
 });
