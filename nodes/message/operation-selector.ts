@@ -5,7 +5,7 @@ import { InputReader, readTypedValues } from './input-reader';
 import { badConfig, NodeProperties } from '../common/node-properties';
 import { findPayloadProperties, createValueResolver, type Message, type ValueResolver, type TypedValue } from './typed-value';
 import { describeKind } from '../../src/model/json';
-import { trusted, safeMessage } from '../../src/model/safe-message';
+import { trusted, safeMessage, type SafeMessage } from '../../src/model/safe-message';
 
 /** An operation that is ready to read its input from messages. */
 export interface SelectedOperation {

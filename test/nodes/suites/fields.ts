@@ -155,7 +155,8 @@ export function fieldsSuite(runtime: Runtime): void {
 
     it('refuses a PUT that removes something if a message chose the operation without the permission of the dialog', async () => {
       const node = { ...update, fields: { path }, operation: 'payload.do', operationType: 'msg' };
-      const error = await refusal(node, { payload: { do: 'update', body: { a: 1 } } });
+      await rig.deploy({ nodes: [node] });
+      const { error } = expectCaught(await rig.run({ payload: { do: 'update', body: { a: 1 } } }));
       expect([error.code, error.message.includes('only the dialog may choose one that destroys')]).toEqual(['LIMIT', true]);
     });
 

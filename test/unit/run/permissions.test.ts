@@ -190,7 +190,7 @@ describe('The setting permissions', () => {
 describe('a PUT that removes something', () => {
   it('needs maxAppliances on more than 25 appliances, and the permission of the dialog if a message chose it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
-    const targets = Array.from({ length: 26 }, (_, index) => ({ name: `vpn-${index}`, gateway: () => gateway as unknown as Gateway }));
+    const targets = Array.from({ length: 26 }, (_, index) => ({ name: `vpn-${index}`, gateway: () => gateway }));
     const update = (options: RunOnManyOptions): Promise<RunOnManyOutcome> =>
       runOnMany(targets, 'config.update', { path: ROLE, body: { description: 'x' } }, options);
     expect((await expectFailure(update({}))).message).toContain('More than 25 appliances are selected');
