@@ -26,7 +26,7 @@ await buildEditor({ root, compiled: fresh, out: `${fresh}/nodes` });
 updateDocs(root, fresh);
 
 writeFileSync(`${fresh}/src/areas/operation-inputs.d.ts`, createOperationInputs(readAreas(fresh)));
-chmodSync(`${fresh}/src/simulator/cli.js`, 0o755);
+for (const command of ['simulator', 'conformance']) chmodSync(`${fresh}/src/${command}/cli.js`, 0o755);
 
 if (existsSync(dist)) renameSync(dist, previous);
 renameSync(fresh, dist);

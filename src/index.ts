@@ -15,6 +15,16 @@ export type { Link } from './areas/links';
 export type { SupportBundle } from './areas/support';
 export type { Containment } from './contain/contain';
 export type { ContainEvent } from './contain/enforcement-loop';
+export {
+  checkConformance,
+  compareProfiles,
+  type ConformanceOptions,
+  type ConformanceProfile,
+  type ConformanceProgress,
+  type ConformanceResult,
+  type ProfileDifference,
+  type ProfileEndpoint,
+} from './conformance';
 export type { BackupFile } from './backup/manifest';
 export type { BackupRecord, BackupResult } from './backup/run';
 export type { LeaseInformation, License, LicenseClient, NamedUser, NamedUserList } from './areas/license-records';

@@ -1,4 +1,13 @@
-import { defineArea, booleanField, choiceField, listField, defineOperation, subjectField } from '../model/operation';
+import {
+  defineArea,
+  booleanField,
+  choiceField,
+  listField,
+  defineOperation,
+  numberField,
+  objectField,
+  subjectField,
+} from '../model/operation';
 import { resolveBrand } from './vendor-and-brand';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { JsonObject } from '../model/json';
@@ -90,6 +99,24 @@ export const systemArea = defineArea({
       fields: {},
       run: (_input, call) => createSupportBundle(call),
       example: { input: {}, request: 'GET /api/v1/system/system-information' },
+    }),
+    conformance: defineOperation({
+      effect: 'read',
+      permissions: { reads: 'everything that the interface documents: what the account may not read is a part of the result' },
+      label: 'Conformance check',
+      help: 'Checks with at most 200 reads how the appliance answers; the report and the profile have no values, names or addresses. With a previous profile, the payload also has the answers that changed, and `msg.envelope.text` has a line for each of them.',
+      summary: { done: 'Checked how __appliance__ answers.' },
+      data: '`{ profile, report, differences }`',
+      fields: {
+        previous: objectField('Previous profile', 'The `profile` of an earlier check. Empty: nothing is compared.'),
+        rate: numberField('Rate (requests per second)', 'Requests per second on average. Empty: 4.', {
+          guard: true,
+          check: (rate) => (rate > 0 && rate <= 1000 ? undefined : 'must be above 0 and at most 1000.'),
+          example: 4,
+        }),
+      },
+      run: async (input, call) => (await import('./conformance.js')).readConformance(input, call),
+      example: { input: { rate: 100 }, request: 'GET /api/v1/system/system-information' },
     }),
     'esap-packages': defineOperation({
       effect: 'read',

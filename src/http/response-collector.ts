@@ -181,6 +181,7 @@ export class ResponseCollector implements ResponseHandler, Expirable {
       retryAfter: singleValue(this.#headers['retry-after']),
       body: this.#body,
     };
+    if (this.#headers['etag'] !== undefined) reply.hasEtag = true;
     if (this.#sink) reply.streamed = true;
     if (this.#hasUnverifiedEnd()) reply.hasUnverifiedEnd = true;
     return reply;

@@ -6,6 +6,7 @@ import type { JsonObject } from './json';
 import type { Request } from './request';
 import type { Counters, CounterValues } from './counters';
 import type { PeerCertificateInfo } from './peer-certificate';
+import type { RawConnection } from './raw-exchange';
 import type { RecordSigner } from './record-signer';
 import type { Download, Upload } from './stream';
 
@@ -102,6 +103,8 @@ export interface OperationContext {
   runExclusive<T>(name: string, work: () => Promise<T>, options?: ExclusiveCallOptions): Promise<T>;
   /** Reads the certificates of a TLS handshake with the appliance or another host. It sends nothing beyond the handshake. */
   fetchPeerCertificate(target?: { readonly host: string; readonly port: number }): Promise<PeerCertificateInfo>;
+  /** Exchanges without retries and interpretation, for a conformance check. Only for reads. */
+  readonly raw: RawConnection;
   /** What this gateway has sent since it was created. */
   readonly counters: Counters;
   /** Diagnostics for support. */

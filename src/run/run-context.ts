@@ -7,12 +7,14 @@ import type { JsonObject } from '../model/json';
 import type { Progress, LoginState, OperationContext, ReadOptions } from '../model/operation';
 import type { ExclusiveCallOptions, RawBody, SupportInfo } from '../model/operation-context';
 import type { PeerCertificateInfo } from '../model/peer-certificate';
+import type { RawConnection } from '../model/raw-exchange';
 import type { Request } from '../model/request';
 import type { Download, Upload } from '../model/stream';
 import { collectResults, runEach, writeEach } from './batches';
 import { getSupportInfo, memoizedLookup, toOperationSettings } from './gateway-context';
 import { runExclusive } from './locks';
 import { emitPart, reportProgress, startStream } from './output';
+import { createRawConnection, forReadsOnly } from './raw-exchange';
 import { download, readAny, readJson } from './reads';
 import { RunState, type PartInfo } from './run-state';
 import { upload, writeAny, writeOne } from './writes';
@@ -131,6 +133,11 @@ export class RunContext extends RunState implements OperationContext {
   get signal(): AbortSignal | undefined {
     const { signal } = this.options;
     return signal && (this.#signal ??= toAbortSignal(signal));
+  }
+
+  get raw(): RawConnection {
+    const { gatewayContext, sender, options } = this;
+    return forReadsOnly(createRawConnection(gatewayContext, () => void sender.requests++, sender.onLogin, options.signal));
   }
 
   get counters(): Counters {

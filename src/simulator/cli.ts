@@ -28,6 +28,7 @@ const OPTIONS = {
   brand: { type: 'string' },
   'path-prefix': { type: 'string' },
   'ca-file': { type: 'string' },
+  profile: { type: 'string' },
   variant: { type: 'string', multiple: true },
 } as const;
 
@@ -50,6 +51,7 @@ const USAGE = `gateway-simulator: a remote-access gateway appliance to develop a
   --path-prefix </path>     as if a proxy put a path before /api/v1
   --ca-file <file>          where the certificate to trust is written
   --variant <name[=value]>  what deployed appliances do differently; may be given more than once
+  --profile <file>          answer like the appliance of this profile.json of gateway-conformance
   --help                    this text
 
 Variants (first value = default):
@@ -106,6 +108,7 @@ function toSimulatorOptions(values: Values): SimulatorOptions {
     vendor: values.vendor,
     brand: values.brand,
     pathPrefix: values['path-prefix'],
+    profile: values.profile,
     variants,
   };
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

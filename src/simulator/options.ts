@@ -1,3 +1,4 @@
+import { type SimulatorProfile, readProfile } from './profile';
 import { computeTotpCode } from './totp';
 import { type Variants, defaultVariants } from './variants';
 
@@ -44,12 +45,14 @@ export interface SimulatorOptions {
   pathPrefix?: string;
   /** The journal keeps the latest so many requests, default 50,000. */
   journalLimit?: number;
+  /** What a conformance check found, or the path of its file: the simulator answers like that appliance. */
+  profile?: string | object;
   /** PEM; else a fresh self-signed certificate is made. */
   tls?: { key: string; cert: string };
 }
 
-export type SimulatorSettings = Required<Omit<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs' | 'variants'>> &
-  Pick<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs'> & { variants: Variants };
+export type SimulatorSettings = Required<Omit<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs' | 'variants' | 'profile'>> &
+  Pick<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs'> & { variants: Variants; profile?: SimulatorProfile };
 
 const DEFAULTS: Omit<SimulatorSettings, 'variants'> = {
   port: 0,
@@ -77,7 +80,15 @@ const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/;
 /** Options with every default in place; throws a plain sentence about the first one that can't be. */
 export function resolveOptions(options: SimulatorOptions): SimulatorSettings {
   const definedOptions = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as SimulatorOptions;
-  const settings: SimulatorSettings = { ...DEFAULTS, ...definedOptions, variants: { ...defaultVariants(), ...definedOptions.variants } };
+  const { profile: source, variants, ...others } = definedOptions;
+  const profile = source === undefined ? undefined : readProfile(source);
+  const settings: SimulatorSettings = {
+    ...DEFAULTS,
+    ...profile?.defaults,
+    ...others,
+    variants: { ...defaultVariants(), ...profile?.variants, ...variants },
+    ...(profile && { profile }),
+  };
   if (!LOOPBACK.test(settings.host)) throw new Error(`The simulator listens on loopback addresses only, not on "${settings.host}".`);
   if (!Number.isInteger(settings.port) || settings.port < 0 || settings.port > 65_535)
     throw new Error('The port must be a number from 0 to 65535.');

@@ -9,6 +9,7 @@ import { type FaultRule, FaultQueue, isCarriedOut, sendAndCut, applyFault } from
 import { isTooLargeToHold, sendStream } from './large-export';
 import { authorizeRequest } from './login';
 import { isAddressAllowed } from './realm';
+import { shapeReply } from './profile';
 import { type Reply, ExpiredKey, Refusal, refusalReply } from './reply';
 import { Router, checkQuery, readBody } from './router';
 import type { State } from './state';
@@ -191,14 +192,23 @@ export class ApplianceServer {
     response.end(reply.status === 204 || entry.method === 'HEAD' ? undefined : reply.body);
   }
 
+  /** The answer to a read as the appliance of the profile gives it. */
+  private toProfileReply(entry: RequestLogEntry, reply: Reply, error?: unknown): Reply {
+    const { profile, pathPrefix } = this.state.settings;
+    if (!profile || entry.method !== 'GET' || this.state.variants.restarting || !entry.path.startsWith(pathPrefix)) return reply;
+    const [path = '', query = ''] = entry.path.slice(pathPrefix.length).split('?');
+    const hasCredentials = /^Basic\s+\S/i.test(entry.headers.authorization ?? '');
+    const credentials = !hasCredentials ? 'none' : error instanceof ExpiredKey ? 'made-up-key' : '';
+    return shapeReply(profile, { segments: path.split('/').slice(1), query, credentials }, reply);
+  }
+
   private async answer(entry: RequestLogEntry, raw: Buffer, remoteAddress: string): Promise<Reply> {
     const { state } = this;
     try {
       if (state.variants.restarting) throw new Refusal(500, 'The REST server is not responding.');
-      return await this.dispatch(entry, raw, remoteAddress);
+      return this.toProfileReply(entry, await this.dispatch(entry, raw, remoteAddress));
     } catch (error) {
-      if (error instanceof ExpiredKey && state.variants.deadKeyStatus === 403) return { status: 403 };
-      if (error instanceof Refusal) return refusalReply(error.status, error.message, entry.method, state.variants);
+      if (error instanceof Refusal) return this.toRefusal(entry, error);
       // A mistake of the simulator, said loudly: a test must not take it for a fault of the appliance.
       logSimulatorFailure(entry, error);
       return refusalReply(500, 'The simulator failed', entry.method, state.variants);
@@ -233,6 +243,13 @@ export class ApplianceServer {
       remoteAddress,
       ...(key ? { key } : {}),
     });
+  }
+
+  private toRefusal(entry: RequestLogEntry, error: Refusal): Reply {
+    const { variants } = this.state;
+    const isBareRefusal = error instanceof ExpiredKey && variants.deadKeyStatus === 403;
+    const reply = isBareRefusal ? { status: 403 } : refusalReply(error.status, error.message, entry.method, variants);
+    return this.toProfileReply(entry, reply, error);
   }
 
   private withoutPrefix(path: string): string {

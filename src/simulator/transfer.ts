@@ -127,7 +127,14 @@ async function importBinary(request: ApiRequest): Promise<Reply> {
   });
 }
 
+/** A release without the XML endpoints answers 404 whatever the method is. */
+function refuseExportByGet(request: ApiRequest): Reply {
+  assertXmlSupported(request);
+  throw new Refusal(request.state.variants.wrongMethodStatus, 'GET is not supported on this path');
+}
+
 export function addTransferRoutes(router: Router): void {
+  router.add('GET', 'system/maintenance/export-xml', refuseExportByGet);
   router.add('POST', 'system/maintenance/export-xml', exportXml, { body: 'json' });
   router.add('POST', 'system/maintenance/import-xml', importXml, { body: 'raw' });
   router.add('POST', 'system/binary-configuration', exportBinary, { query: ['export', 'password'], body: 'optional' });

@@ -52,6 +52,7 @@ export const runs: Record<string, Run> = {
   'sessions.kill-matching': signedIn(() => ({ filter: { 'source-ip': '198.51.100.7/32' } })),
   'license.lease-info': { simulator: SERVER },
   'license.list-named-users': { simulator: SERVER },
+  'system.conformance': { keys: ['differences'] },
   'system.support-bundle': { keys: ['format', 'at', 'findings'] },
   'cluster.status': { simulator: { cluster: 'active-passive' } },
   'transfer.export-xml': { input: () => ({ file: join(place(), 'vpn-1.xml') }) },

@@ -61,8 +61,8 @@ const further: Readonly<Record<string, Record<string, unknown>[]>> = {
 
 /** Operations that read a local folder and send no request. */
 const LOCAL = ['backup.list', 'backup.verify', 'contain.list', 'journal.list', 'journal.verify'];
-/** A handshake is no request, what an undo sends is what its entry tells (test/unit/change/undo.test.ts), a release what was contained. */
-const OTHERS = ['certificates.served', 'contain.release', 'journal.undo'];
+/** A conformance check sends what it should not (test/unit/conformance). A handshake is no request, what an undo sends is what its entry tells (test/unit/change/undo.test.ts), a release what was contained. */
+const OTHERS = ['certificates.served', 'system.conformance', 'contain.release', 'journal.undo'];
 const registered = [...operations].filter(([name]) => !name.startsWith('login.') && ![...LOCAL, ...OTHERS].includes(name));
 
 async function requestsOf(name: string, example: Record<string, unknown>): Promise<Seen[]> {

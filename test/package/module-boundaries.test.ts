@@ -32,6 +32,7 @@ const LAYERS = [
   'snapshot',
   'backup',
   'contain',
+  'conformance',
   'areas',
   'gateway-options',
   'write-interceptors',

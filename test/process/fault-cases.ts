@@ -13,7 +13,7 @@ import { PROXY_BEHAVIORS, HONEST_PROXY_BEHAVIOR, HostileProxy } from '../helpers
 import { NodeRedHarness, type NodeDefinition, type MessageOutcome, type Runtime } from '../helpers/node-red';
 
 /** They look into a folder here, wait for a person, or do what an entry tells. */
-const LEFT_OUT = /^login\.|^journal\.|^contain\.(?:list|release)$|^backup\.(?:list|verify)$|^certificates\.served$/;
+const LEFT_OUT = /^login\.|^journal\.|^contain\.(?:list|release)$|^backup\.(?:list|verify)$|^certificates\.served$|^system\.conformance$/;
 
 interface Subject {
   readonly name: string;

@@ -39,7 +39,7 @@ export function createState(settings: SimulatorSettings): State {
     certificates: seedCertificates(settings.name),
     transfer: createTransferState(),
     undocumented: createUndocumentedState(),
-    system: createSystemState(settings.name),
+    system: createSystemState(settings.name, settings.profile?.release || undefined),
     cluster: seedCluster(settings),
   };
 }

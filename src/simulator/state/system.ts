@@ -8,7 +8,7 @@ export interface SystemState {
   serialNumber: string;
 }
 
-export function createSystemState(name: string): SystemState {
+export function createSystemState(name: string, release = '25.1R3.1'): SystemState {
   const serial = createHash('sha256').update(`serial ${name}`).digest('hex').slice(0, 12).toUpperCase();
-  return { release: '25.1R3.1', build: '12345', hostName: name, serialNumber: `SIM${serial}` };
+  return { release, build: '12345', hostName: name, serialNumber: `SIM${serial}` };
 }

@@ -1,0 +1,108 @@
+import type { Keys } from './shape';
+
+/** One documented GET without names in its path (appliance-api.md, "Endpoints"). */
+export interface DocumentedRead {
+  readonly path: string;
+  readonly query?: string;
+  readonly keys: Keys;
+}
+
+function keys(prefix: string, kind: string, names: string): Keys {
+  return Object.fromEntries(names.split(',').map((name) => [prefix + name.trim(), kind]));
+}
+
+const RECORD = 'active-users/active-user-records/active-user-record/[]/';
+const LEASES = 'leased-license-counts/';
+const RECORD_TEXTS =
+  'active-user-name,agent-type,authentication-realm,browser-id,endpoint-security-status,login-node,ngp-session-id,' +
+  'primary-auth-server-name,primary-auth-server-type,session-id,sign-in-time-micro,source-ip,user-roles,user-sign-in-time';
+/** Fields of a session record that the interface allows to be null (appliance-api.md, "Active user record"). */
+export const NULLABLE_RECORD_FIELDS = (
+  'active-secondary-user-name,device-id,hc-failed-reasons,mac-address,network-connect-ip,network-connect-ipv6,' +
+  'network-connect-transport-mode,secondary-auth-server-name,secondary-auth-server-type'
+).split(',');
+
+export const SESSIONS_PATH = '/api/v1/system/active-users';
+export const SYSTEM_INFORMATION: DocumentedRead = {
+  path: '/api/v1/system/system-information',
+  keys: {
+    ...keys('rollback-partition-information/', 'text', 'build,os-name,os-version'),
+    ...keys('software-inventory/software/', 'text', 'build,name,type,version'),
+    ...keys('system-information/', 'text', 'hardware-model,host-name,os-name,os-version,serial-number'),
+  },
+};
+export const SESSION_KEYS: Keys = {
+  ...keys(RECORD, 'text', RECORD_TEXTS),
+  ...keys(RECORD, 'text|null', NULLABLE_RECORD_FIELDS.join()),
+  [`${RECORD}events`]: 'number',
+  ...keys('active-users/', 'number', 'total-matched-record-number,total-returned-record-number'),
+  'active-users/user-login-permission': 'boolean',
+};
+const HEALTH = '/api/v1/system/healthcheck';
+export const HEALTH_ALL: DocumentedRead = {
+  path: HEALTH,
+  query: 'status=all',
+  keys: {
+    ...keys('', 'number', 'CPU-UTILIZATION4,SSL-CONNECTION-COUNT,SWAP-UTILIZATION,DISK-UTILIZATION,USER-COUNT,VPN-TUNNEL-COUNT'),
+    'MAX-LICENSED-USERS-REACHED': 'text',
+  },
+};
+
+/** The other documented reads whose paths hold no name. */
+export const OTHER_READS: readonly DocumentedRead[] = [
+  { path: HEALTH, keys: { message: 'text' } },
+  { path: HEALTH, query: 'status=sbr', keys: { 'SBR-AVAILABLE': 'number' } },
+  {
+    path: '/api/v1/license/license-server-lease-information',
+    keys: {
+      ...keys(`${LEASES}features/feature/[]/`, 'text', 'name'),
+      [`${LEASES}features/feature/[]/total-count`]: 'number',
+      ...keys(LEASES, 'text', 'machine-id,signature,time-stamp'),
+      ...keys(`${LEASES}release-info/`, 'text', 'build-number,version'),
+      [`${LEASES}serial-number`]: 'text|null',
+    },
+  },
+  { path: '/api/v1/license/named-users', keys: {} },
+  {
+    path: '/api/v1/cluster',
+    keys: {
+      ...keys('', 'text', 'name,mode'),
+      ...keys('members/[]/', 'text', 'name,internal-ip,internal-netmask,external-ip,notes,status-code'),
+      'members/[]/enabled': 'boolean',
+    },
+  },
+];
+
+export const CONFIGURATION = '/api/v1/configuration';
+export const ESAPS = `${CONFIGURATION}/authentication/endpoint/host-checker/esaps`;
+export const TREE_KEYS: Readonly<Record<string, Keys>> = {
+  [CONFIGURATION]: keys('', 'object', 'administrators,authentication,system,users'),
+  [`${CONFIGURATION}/uac`]: keys('', 'object', 'admissionControl,host-enforcer,mac-address-realms,network-access,snmpEnforcement'),
+  [ESAPS]: {
+    ...keys('', 'text', 'active-version,default-version,force-same-esap'),
+    ...keys('esap/[]/', 'text', 'esap-version,last-activated-time,upload-time'),
+  },
+};
+/** Keys of a local user (appliance-api.md, "Local user"), without the password, which no read shows. */
+export const LOCAL_USER_KEYS: Keys = keys('', 'text', 'username,fullname,enabled,console-access,change-password-at-signin,one-time-use');
+
+const MORE_WORDS =
+  'href,result,info,warnings,errors,message,name,is-last-record,Is-last-record,machine-id,cluster-node,CPU-UTILIZATION,named-users,' +
+  'IP,Last Agent Type,Last Role,Last Sign in,User,Appliance,Last Login IP,Last Login time,Login Realm,Role,User Agent,clients,client-info,' +
+  'leased-count,query-summary,external-netmask,external-network,external-vip-ipv4,internal-vip-ipv4,external-vip-owner,internal-vip-owner,' +
+  'networkDeviceAdministration,ad-group,group,sid,user-group,dn,group-type,access,address,netmask,customized,user-selects-role,' +
+  'user-selects-roleset,rule,roles,stop-rules-processing,group-names,test,user-names,user-name,idle-timeout,max-timeout,reminder-time,' +
+  'auth-servers,auth-server,auth-server-type,local,users,user,user-roles,user-role,user-realms,resource-policies,admin-realms,realm,' +
+  'admin-roles,admin-role,role-mapping-rules,authentication-policy,authentication-server,general,session-options,source-ip,ips,ip,endpoint,' +
+  'host-checker,esaps,settings,description,user-timezone,guestcreatedby,attributes-table,network,log,password-cleartext,api_key,resume_id';
+
+/** Words of the interface. Any other key may be a name. */
+export const INTERFACE_KEYS: ReadonlySet<string> = new Set([
+  ...MORE_WORDS.split(','),
+  ...[SYSTEM_INFORMATION, HEALTH_ALL, ...OTHER_READS].flatMap((read) => wordsOf(read.keys)),
+  ...[SESSION_KEYS, LOCAL_USER_KEYS, ...Object.values(TREE_KEYS)].flatMap(wordsOf),
+]);
+
+function wordsOf(some: Keys): string[] {
+  return Object.keys(some).flatMap((path) => path.split('/'));
+}

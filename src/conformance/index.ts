@@ -1,0 +1,47 @@
+import { Transport } from '../http/transport';
+import { Session } from '../login/session';
+import { asGatewayError, GatewayError } from '../model/error';
+import { processCoordination } from '../model/process-coordination';
+import { Redactor } from '../model/redaction';
+import { trusted } from '../model/safe-message';
+import { checkSettings, type Settings } from '../model/settings';
+import { listSettingsSecrets } from '../model/settings-secrets';
+import { createRawConnection } from '../run/raw-exchange';
+import { assertLimits, runProbes, type ConformanceLimits, type ConformanceResult } from './check';
+
+export type { ConformanceLimits, ConformanceProgress, ConformanceResult } from './check';
+export { compareProfiles, parseProfile, type ConformanceProfile, type ProfileDifference, type ProfileEndpoint } from './profile';
+
+export interface ConformanceOptions extends ConformanceLimits {
+  /** Creates one local user and one role with random names, and removes both. Default: reads only. */
+  readonly writes?: boolean | undefined;
+}
+
+/**
+ * Checks how an appliance answers. The report and the profile have names of keys, kinds, statuses, sizes and times, and no values. Errors:
+ * `BAD_CONFIG`, `ABORTED`, and those of the first request when no response came.
+ */
+export async function checkConformance(settings: Settings, options: ConformanceOptions = {}): Promise<ConformanceResult> {
+  assertLimits(options);
+  const checked = checkSettings(settings);
+  const redactor = new Redactor().add(...listSettingsSecrets(checked));
+  const transport = new Transport(checked);
+  const session = new Session(checked, transport, redactor, processCoordination, { isolatedLogin: true });
+  const ignore = (): void => undefined;
+  const { signal, writes = false } = options;
+  try {
+    const connection = createRawConnection({ settings: checked, session, transport }, ignore, ignore, signal);
+    const isTrusted = await transport.fetchPeerCertificate(undefined, signal).then(
+      ({ trusted }) => trusted,
+      () => undefined,
+    );
+    const { username: account, realm } = checked;
+    return await runProbes({ connection, account, realm, writes, isTrusted }, options);
+  } catch (thrown) {
+    const error = asGatewayError(thrown);
+    throw new GatewayError(error.code, trusted(redactor.message(error)), redactor.value(error.details));
+  } finally {
+    session.close();
+    transport.close();
+  }
+}

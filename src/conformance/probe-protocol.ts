@@ -1,0 +1,98 @@
+import { isObject } from '../model/json';
+import { SYSTEM_INFORMATION } from './documented';
+import type { Prober } from './prober';
+
+const WRONG_PATH = '/api/v1/system/conformance-check-wrong-path';
+/** Takes PUT only, so a GET has the wrong method and changes nothing. */
+const PUT_ONLY_PATH = '/api/v1/license/license-client-lease-state';
+const EXPORT_XML = '/api/v1/system/maintenance/export-xml';
+const LEGACY_LOGIN = '/api/v1/auth';
+const AT_ONCE = 8;
+const RELEASE = /^v?\d{1,3}(?:\.\d{1,4}){0,4}(?:R\d{1,3}(?:\.\d{1,4}){0,3})?$/i;
+/** The Date header has whole seconds, and the network adds some delay. */
+const MAX_CLOCK_DIFFERENCE_SECONDS = 2;
+
+/** Login, errors, keys, connections, clock. */
+export async function probeProtocol(prober: Prober): Promise<void> {
+  const information = await prober.get(SYSTEM_INFORMATION.path);
+  readSystemInformation(prober, information.document);
+  prober.note(
+    information.hasEtag
+      ? 'Responses have an ETag.'
+      : 'Responses have no ETag, so two writers are detected by reading again before a write.',
+  );
+  await probeErrors(prober);
+  await probeKeys(prober);
+  await probeLegacyLogin(prober);
+  await probeConnections(prober);
+  probeClock(prober);
+}
+
+function readSystemInformation(prober: Prober, document: Readonly<Record<string, unknown>>): void {
+  const system = isObject(document['system-information']) ? document['system-information'] : document;
+  const release = system['os-version'];
+  if (typeof release === 'string' && RELEASE.test(release)) prober.release = release;
+  if (Object.keys(system).length === 0) return;
+  prober.found('machineId', system['machine-id'] !== undefined);
+  prober.found('clusterNode', system['cluster-node'] !== undefined);
+}
+
+async function probeErrors(prober: Prober): Promise<void> {
+  const missing = await prober.get(WRONG_PATH);
+  if (missing.status !== 404)
+    prober.note(`A wrong path gets ${missing.status} instead of 404.`, 'A missing resource may not be reported as NOT_FOUND.');
+  if (missing.status >= 400) prober.found('errorBody', missing.body === 'empty' ? 'empty' : missing.body === 'html' ? 'html' : 'envelope');
+  const wrongMethod = await prober.get(PUT_ONLY_PATH);
+  if (wrongMethod.status === 400 || wrongMethod.status === 405) prober.found('wrongMethodStatus', wrongMethod.status);
+  else prober.skip('wrongMethodStatus', `a GET of a path that takes only PUT got ${wrongMethod.status}`);
+  const xml = await prober.get(EXPORT_XML);
+  if (xml.status !== 0) prober.found('xmlEndpoints', xml.status !== 404);
+}
+
+async function probeKeys(prober: Prober): Promise<void> {
+  const refused = await prober.get(SYSTEM_INFORMATION.path, { credentials: 'made-up-key' });
+  if (refused.status === 401 || refused.status === 403) {
+    prober.found('deadKeyStatus', refused.status);
+    prober.note(`A key that was made up gets ${refused.status} ${refused.document['result'] ? 'with' : 'without'} a result envelope.`);
+  } else
+    prober.note(
+      `A key that was made up gets ${refused.status}.`,
+      'An expired key is not recognized. A new login happens only after 401 and 403.',
+    );
+  const health = await prober.get('/api/v1/system/healthcheck', { credentials: 'none' });
+  if (health.status !== 0) prober.found('healthNeedsKey', !health.isSuccess);
+}
+
+/** Without credentials, so that no account counts a refused login. POST is sent only if GET is a login. */
+async function probeLegacyLogin(prober: Prober): Promise<void> {
+  const byGet = await prober.get(LEGACY_LOGIN, { credentials: 'none' });
+  if (byGet.status === 404) prober.found('legacyLogin', 'unsupported');
+  else if (byGet.status === 400 || byGet.status === 405) prober.found('legacyLogin', 'post');
+  else if (byGet.status === 401 || byGet.status === 403) {
+    const byPost = await prober.send({ template: LEGACY_LOGIN, method: 'POST', credentials: 'none' });
+    prober.found('legacyLogin', byPost.status === 401 || byPost.status === 403 ? 'both' : 'get');
+  } else prober.skip('legacyLogin', `a GET of the legacy login got ${byGet.status}`);
+}
+
+async function probeConnections(prober: Prober): Promise<void> {
+  const { connection, pacer } = prober;
+  const isKeptAlive = connection.opened < Math.max(2, pacer.sent / 2);
+  prober.note(
+    isKeptAlive ? 'Connections are kept alive.' : 'Connections are closed after a request or a few.',
+    ...(isKeptAlive ? [] : ['Each request costs a TLS handshake. Large lists take longer.']),
+  );
+  const replies = await prober.sendAtOnce(AT_ONCE, { template: SYSTEM_INFORMATION.path });
+  const failed = replies.filter(({ isSuccess }) => !isSuccess).length;
+  if (failed === 0) prober.note(`${AT_ONCE} requests at once are all answered.`);
+  else prober.note(`${failed} of ${AT_ONCE} requests at once failed.`, 'Lower *Max connections* of the appliance node.');
+}
+
+function probeClock(prober: Prober): void {
+  const offset = prober.connection.clockOffsetSeconds;
+  if (offset === undefined) {
+    prober.skip('clockAhead', 'responses have no Date header');
+    return;
+  }
+  const isSame = Math.abs(offset) <= MAX_CLOCK_DIFFERENCE_SECONDS;
+  prober.found('clockAhead', isSame ? 0 : offset);
+}

@@ -1,0 +1,148 @@
+import { isObject, type JsonObject } from '../model/json';
+import { encodeSegment } from '../model/path';
+import { CONFIGURATION, ESAPS } from './documented';
+import type { Observation, Prober } from './prober';
+
+/** Branches with documented names. */
+const BRANCHES = (
+  'administrators,administrators/admin-realms,administrators/admin-roles,authentication,authentication/auth-servers,system,users,' +
+  'users/user-roles,users/user-realms,users/resource-policies'
+).split(',');
+const SERVERS = `${CONFIGURATION}/authentication/auth-servers`;
+const REALMS = `${CONFIGURATION}/administrators/admin-realms/realm`;
+const ROLES = `${CONFIGURATION}/administrators/admin-roles/admin-role`;
+const MAX_SERVERS = 8;
+const MAX_REALMS = 6;
+
+/** A local auth server that administrators do not use. Its name never leaves the check. */
+export interface LocalServer {
+  readonly name: string;
+  /** Its position in the list of servers, from 1. */
+  readonly position: number;
+}
+
+/** Reads the documented parts of the tree. Returns the server where a check with writes may create a user. */
+export async function probeTree(prober: Prober): Promise<LocalServer | undefined> {
+  await prober.get(CONFIGURATION);
+  await probeBranches(prober);
+  await probeUac(prober);
+  await prober.get(ESAPS);
+  const administrationServers = await probeRealms(prober);
+  await probeSessionOptions(prober);
+  return probeServers(prober, administrationServers);
+}
+
+async function probeBranches(prober: Prober): Promise<void> {
+  const forbidden: string[] = [];
+  for (const branch of BRANCHES) {
+    if (forbidden.some((one) => branch.startsWith(`${one}/`))) continue;
+    const { status, document } = await prober.get(`${CONFIGURATION}/${branch}`);
+    if (status === 403) forbidden.push(branch);
+    if (branch === 'authentication/auth-servers') readCollectionInParent(prober, document['auth-server']);
+  }
+  prober.found('forbiddenBranch', forbidden[0] ?? '');
+  if (forbidden.length > 1)
+    prober.note(`The account may not read ${forbidden.length} branches of the configuration.`, 'Snapshots and comparisons leave them out.');
+}
+
+function readCollectionInParent(prober: Prober, collection: unknown): void {
+  if (Array.isArray(collection)) prober.found('collectionInParent', 'list');
+  else if (isObject(collection) && typeof collection['href'] === 'string') prober.found('collectionInParent', 'link');
+}
+
+async function probeUac(prober: Prober): Promise<void> {
+  const uac = await prober.get(`${CONFIGURATION}/uac`);
+  if (uac.status === 404) prober.found('uac', 'absent');
+  else if (uac.isSuccess)
+    prober.found('uac', uac.document['networkDeviceAdministration'] === undefined ? 'plain' : 'device-administration');
+}
+
+/** Names of auth servers that admin realms use. */
+async function probeRealms(prober: Prober): Promise<Set<string>> {
+  const servers = new Set(['Administrators']);
+  const names = entryNames(await prober.get(REALMS));
+  for (const name of names.slice(0, MAX_REALMS)) {
+    const { document } = await prober.get(`${REALMS}/*`, { path: `${REALMS}/${encodeSegment(name)}` });
+    if (typeof document['authentication-server'] === 'string') servers.add(document['authentication-server']);
+  }
+  const [first] = names;
+  if (first === undefined) prober.skip('the rules of an admin realm', 'no admin realm could be read');
+  else await prober.get(`${REALMS}/*/role-mapping-rules`, { path: `${REALMS}/${encodeSegment(first)}/role-mapping-rules` });
+  return servers;
+}
+
+async function probeSessionOptions(prober: Prober): Promise<void> {
+  const [first] = entryNames(await prober.get(ROLES));
+  if (first === undefined) return prober.skip('sessionOptionsExtra', 'no admin role could be read');
+  const path = `${ROLES}/${encodeSegment(first)}/general/session-options`;
+  const { isSuccess, document } = await prober.get(`${ROLES}/*/general/session-options`, { path });
+  if (isSuccess) prober.found('sessionOptionsExtra', document['max-timeout'] !== undefined || document['reminder-time'] !== undefined);
+}
+
+async function probeServers(prober: Prober, administrationServers: ReadonlySet<string>): Promise<LocalServer | undefined> {
+  const list = await prober.get(`${SERVERS}/auth-server`);
+  const [entry] = entriesOf(list);
+  if (entry === undefined) prober.skip('entryLinks', 'the list of auth servers could not be read');
+  else prober.found('entryLinks', typeof entry === 'string' ? 'text' : isObject(entry) && entry['href'] !== undefined ? 'href' : 'none');
+  let writable: LocalServer | undefined;
+  let hasUser = false;
+  const catalogs = new Set<string>();
+  for (const [index, name] of entryNames(list).slice(0, MAX_SERVERS).entries()) {
+    const base = `${SERVERS}/auth-server/${encodeSegment(name)}`;
+    if (!writable || !hasUser) {
+      const users = await probeLocalUsers(prober, base);
+      if (users) {
+        hasUser ||= users.length > 0;
+        if (!administrationServers.has(name)) writable ??= { name, position: index + 1 };
+        continue;
+      }
+    }
+    for (const directory of ['ad', 'ldap'].filter((one) => !catalogs.has(one))) {
+      const below = `${directory}/server-catalog/groups`;
+      const { isSuccess } = await prober.get(`${SERVERS}/auth-server/*/${below}`, { path: `${base}/${below}` });
+      if (isSuccess) catalogs.add(directory);
+      if (isSuccess) break;
+    }
+  }
+  if (!hasUser) prober.skip('userEntries, usersAt, userFields', 'no local user could be read');
+  return writable;
+}
+
+/** The local users of a server; undefined when it has none of this kind. */
+async function probeLocalUsers(prober: Prober, base: string): Promise<readonly string[] | undefined> {
+  const template = `${SERVERS}/auth-server/*/local/users`;
+  let list = await prober.get(`${template}/user`, { path: `${base}/local/users/user` });
+  const isAtUser = list.isSuccess;
+  if (!isAtUser) list = await prober.get(template, { path: `${base}/local/users` });
+  const entries = entriesOf(list, 'user');
+  if (!list.isSuccess) return undefined;
+  prober.found('usersAt', isAtUser ? 'user' : 'users');
+  const [entry] = entries;
+  if (isObject(entry)) {
+    const isWhole = Object.keys(entry).some((key) => !['name', 'username', 'href'].includes(key));
+    prober.found('userEntries', isWhole ? 'whole' : entry['username'] === undefined ? 'name' : 'username');
+  }
+  const names = namesOf(entries);
+  if (names[0] !== undefined && prober.variants['userFields'] === undefined) {
+    const { isSuccess, document } = await prober.get(`${template}/user/*`, { path: `${base}/local/users/user/${encodeSegment(names[0])}` });
+    if (isSuccess) prober.found('userFields', document['user-timezone'] === undefined ? 'plain' : 'policy');
+  }
+  return names;
+}
+
+function entriesOf({ document }: Observation, key?: string): readonly unknown[] {
+  const lists = key === undefined ? Object.values(document) : [document[key]];
+  const list = lists.find((value) => Array.isArray(value));
+  return Array.isArray(list) ? list : [];
+}
+
+function entryNames(observation: Observation): string[] {
+  return namesOf(entriesOf(observation));
+}
+
+function namesOf(entries: readonly unknown[]): string[] {
+  const name = (entry: JsonObject): unknown => entry['name'] ?? entry['username'];
+  return entries
+    .map((entry) => (isObject(entry) ? name(entry) : entry))
+    .filter((one): one is string => typeof one === 'string' && one !== '');
+}

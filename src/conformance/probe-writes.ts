@@ -1,0 +1,227 @@
+import { randomBytes } from 'node:crypto';
+import { isObject, type JsonObject } from '../model/json';
+import { encodeSegment } from '../model/path';
+import { CONFIGURATION } from './documented';
+import type { LocalServer } from './probe-tree';
+import type { Observation, Prober } from './prober';
+
+const ROLES = `${CONFIGURATION}/users/user-roles/user-role`;
+const LOGIN = '/api/v1/realm_auth';
+/** Marks a second entry of the profile for the same path. */
+const AGAIN = '#again';
+/** Enough to create an item, to try all writes, and to remove it. */
+const MAX_REQUESTS_FOR_ITEM = 20;
+
+/** A collection in which the check creates one item. */
+interface Collection {
+  /** For people, without names of the appliance. */
+  readonly label: string;
+  readonly path: string;
+  readonly template: string;
+  readonly keyField: string;
+}
+
+/** Creates one local user and one role, learns how writes are answered, and removes both. */
+export async function probeWrites(prober: Prober, server: LocalServer | undefined, realm: string | undefined): Promise<void> {
+  if (realm !== undefined && realm !== '') await probeRefusedLogin(prober, realm);
+  else prober.skip('wrongPasswordStatus', 'the login has no realm');
+  if (server) await probeUser(prober, server);
+  else prober.skip('writes of a local user', 'there is no local auth server that only users have');
+  await probeRole(prober);
+}
+
+/** With a made-up name, so that no account is locked. */
+async function probeRefusedLogin(prober: Prober, realm: string): Promise<void> {
+  const credentials = { username: `conformance-${randomName()}`, password: randomBytes(12).toString('base64url') };
+  const { status } = await prober.send({ template: LOGIN, method: 'POST', body: { realm }, credentials });
+  if (status === 401 || status === 403) prober.found('wrongPasswordStatus', status);
+}
+
+async function probeUser(prober: Prober, server: LocalServer): Promise<void> {
+  const template = `${CONFIGURATION}/authentication/auth-servers/auth-server/*/local/users/user`;
+  const path = template.replace('*', encodeSegment(server.name));
+  const label = `the local user (in auth server number ${server.position} of the list)`;
+  const body = {
+    fullname: 'first',
+    'password-cleartext': `C0nf-${randomBytes(12).toString('base64url')}`,
+    enabled: 'false',
+    'console-access': 'false',
+    'change-password-at-signin': 'false',
+    'one-time-use': 'false',
+  };
+  await withItem(prober, { label, path, template, keyField: 'username' }, body, async (item) => {
+    const before = await prober.get(`${template}/*`, { path: item });
+    const update = await prober.send({ template: `${template}/*`, path: item, method: 'PUT', body: { fullname: 'second' } });
+    readUpdate(prober, update);
+    const after = await prober.get(`${template}/*`, { path: item });
+    if (isCarriedOut(update)) readMerge(prober, before.document, after.document);
+    await probeField(prober, template, item);
+  });
+}
+
+function readMerge(prober: Prober, before: JsonObject, after: JsonObject): void {
+  const isMerged = after['enabled'] === before['enabled'];
+  prober.found('putMerges', isMerged);
+  if (isMerged) readImplicitChange(prober, before, after, { fullname: 'second' });
+}
+
+async function probeField(prober: Prober, template: string, item: string): Promise<void> {
+  const field = await prober.send({
+    template: `${template}/*/fullname`,
+    path: `${item}/fullname`,
+    method: 'PUT',
+    body: { fullname: 'third' },
+  });
+  if (isCarriedOut(field)) prober.note('One field can be written at its own path.');
+  else
+    prober.note(
+      `A write of one field at its own path gets ${field.status}.`,
+      'users.enable, users.disable and containment write one field.',
+    );
+  const flag = await prober.send({ template: `${template}/*/enabled`, path: `${item}/enabled`, method: 'PUT', body: { enabled: false } });
+  prober.note(isCarriedOut(flag) ? 'A truth value is also accepted as true or false.' : 'Truth values are accepted as text only.');
+}
+
+async function probeRole(prober: Prober): Promise<void> {
+  const collection = { label: 'the user role', path: ROLES, template: ROLES, keyField: 'name' };
+  await withItem(prober, collection, {}, async (item) => {
+    const before = await prober.get(`${ROLES}/*`, { path: item });
+    const body = { description: 'written by a conformance check' };
+    const update = await prober.send({ template: `${ROLES}/*`, path: item, method: 'PUT', body });
+    const after = await prober.get(`${ROLES}/*`, { path: item });
+    if (isCarriedOut(update) && prober.variants['putMerges'] === true) readImplicitChange(prober, before.document, after.document, body);
+    const whole = await prober.send({ template: `${ROLES}/*${AGAIN}`, path: item, method: 'PUT', body: after.document });
+    if (isCarriedOut(whole)) prober.note('A resource can be written back as it was read, with its links.');
+    else
+      prober.note(
+        `A resource that is written back with its links gets ${whole.status}.`,
+        'config.ensure and snapshot.revert write links back.',
+      );
+  });
+}
+
+/** Creates the item, runs the probes, and removes it whatever happens. */
+async function withItem(prober: Prober, collection: Collection, values: JsonObject, work: (item: string) => Promise<void>): Promise<void> {
+  const { path, template, keyField, label } = collection;
+  if (prober.pacer.remaining < MAX_REQUESTS_FOR_ITEM) return prober.skip(`writes of ${label}`, 'too few requests are left');
+  const name = `Conformance-${randomName()}`;
+  const body = { [keyField]: name, ...values };
+  let filedName = name;
+  let mayExist = true;
+  try {
+    const created = await prober.send({ template, path, method: 'POST', body });
+    mayExist = isCarriedOut(created) || created.status === 0 || created.status >= 500;
+    if (!isCarriedOut(created)) {
+      prober.skip(`writes of ${label}`, `its creation got ${created.status}`);
+      return;
+    }
+    readCreation(prober, created);
+    filedName = (await findName(prober, collection, name)) ?? name;
+    if (filedName !== name)
+      prober.note('A created item has another name than the one that was sent.', 'Writes find it under the new name.');
+    const item = `${path}/${encodeSegment(filedName)}`;
+    await work(item);
+    readRefusal(prober, await prober.send({ template: template + AGAIN, path, method: 'POST', body: { ...body, [keyField]: filedName } }));
+  } finally {
+    if (mayExist) await removeItem(prober, collection, filedName);
+  }
+}
+
+async function removeItem(prober: Prober, collection: Collection, name: string): Promise<void> {
+  const { path, template, label } = collection;
+  const item = `${path}/${encodeSegment(name)}`;
+  const remove = (suffix: string): Promise<Observation> =>
+    prober.cleanUp({ template: `${template}/*${suffix}`, path: item, method: 'DELETE' });
+  const removed = await remove('');
+  if (isCarriedOut(removed)) {
+    readContentType(prober, removed);
+    readEnvelope(prober, removed);
+    if (removed.status === 200 || removed.status === 204) prober.found('deleteStatus', removed.status);
+  }
+  const again = await remove(AGAIN);
+  const gone = await prober.cleanUp({ template: `${template}/*#removed`, path: item, method: 'GET' });
+  if (gone.status === 404) {
+    prober.note(`${label[0]?.toUpperCase()}${label.slice(1)} is removed: a read gets 404, a second DELETE ${again.status}.`);
+    return;
+  }
+  prober.leftBehind.push(
+    `${label} named ${name}: the DELETE got ${removed.status || 'no response'}, a read ${gone.status || 'no response'}`,
+  );
+}
+
+/** The name under which the item is listed, in any case. */
+async function findName(prober: Prober, { path, template }: Collection, name: string): Promise<string | undefined> {
+  const item = await prober.get(`${template}/*`, { path: `${path}/${encodeSegment(name)}` });
+  if (item.isSuccess) return name;
+  const { document } = await prober.get(template, { path });
+  const list = Object.values(document).find((value) => Array.isArray(value)) as readonly unknown[] | undefined;
+  const names = (list ?? []).map((entry) => (isObject(entry) ? (entry['name'] ?? entry['username']) : entry));
+  return names.find((one): one is string => typeof one === 'string' && one.toLowerCase() === name.toLowerCase());
+}
+
+function readCreation(prober: Prober, created: Observation): void {
+  readContentType(prober, created);
+  readEnvelope(prober, created);
+  if ([200, 201, 204].includes(created.status)) prober.found('createStatus', created.status);
+}
+
+function readUpdate(prober: Prober, update: Observation): void {
+  if (!isCarriedOut(update)) return;
+  readContentType(prober, update);
+  if ([200, 201, 204].includes(update.status)) prober.found('updateStatus', update.status);
+}
+
+function readContentType(prober: Prober, { status, contentType }: Observation): void {
+  if (status === 204) prober.found('noContentType', contentType.startsWith('application/json'));
+}
+
+/** The result envelope of a success. */
+function readEnvelope(prober: Prober, { document }: Observation): void {
+  const { result } = document;
+  if (!isObject(result)) return;
+  const [info, warnings] = [listOf(result, 'info'), listOf(result, 'warnings')];
+  prober.found(
+    'allLists',
+    ['info', 'warnings', 'errors'].every((name) => Array.isArray(result[name])),
+  );
+  prober.found('warningsOnly', warnings.length > 0 && info.length === 0);
+  const text = String(isObject(info[0]) ? info[0]['message'] : '');
+  if (text.startsWith('Operation succeeded')) prober.found('successText', 'short');
+  else if (text.startsWith('The operation succeeded')) prober.found('successText', 'long');
+}
+
+function readRefusal(prober: Prober, refused: Observation): void {
+  if (isCarriedOut(refused)) {
+    prober.note('A second creation with the same name succeeds.', 'users.create and config.create may overwrite an item.');
+    return;
+  }
+  prober.found('errorsInSuccess', refused.isSuccess);
+  if (refused.status !== 422 && !refused.isSuccess)
+    prober.note(`A second creation with the same name gets ${refused.status} instead of 422.`);
+}
+
+/** A field that the appliance changed by itself. */
+function readImplicitChange(prober: Prober, before: JsonObject, after: JsonObject, sent: JsonObject): void {
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const changed = [...keys].find((key) => {
+    const expected = sent[key] ?? before[key];
+    return JSON.stringify(after[key]) !== JSON.stringify(expected);
+  });
+  if (changed !== undefined) prober.changedField = changed;
+  else if (prober.changedField === undefined) prober.found('changesField', '');
+}
+
+function listOf(result: JsonObject, name: string): readonly unknown[] {
+  const list = result[name];
+  return Array.isArray(list) ? list : [];
+}
+
+/** A success without errors in its envelope. */
+function isCarriedOut({ isSuccess, document }: Observation): boolean {
+  const { result } = document;
+  return isSuccess && !(isObject(result) && listOf(result, 'errors').length > 0);
+}
+
+function randomName(): string {
+  return randomBytes(4).toString('hex');
+}

@@ -1,0 +1,182 @@
+import { asGatewayError } from '../model/error';
+import { isObject, type JsonObject } from '../model/json';
+import type { RawConnection, RawReply, RawRequest } from '../model/raw-exchange';
+import { KeyNames } from './key-names';
+import type { Pacer } from './pacer';
+import { endpointName, type ProfileEndpoint, type VariantValue } from './profile';
+import { Shape } from './shape';
+
+/** A probe: the request, and the form of its path that may be shown. */
+export interface Probe extends Partial<RawRequest> {
+  /** Path and query with `*` for names. */
+  readonly template: string;
+}
+
+/** A response as probes look at it. A status of 0 means that none came. */
+export interface Observation {
+  readonly status: number;
+  readonly body: ProfileEndpoint['body'];
+  readonly contentType: string;
+  readonly hasEtag: boolean;
+  /** The JSON object, or an empty one. */
+  readonly document: JsonObject;
+  readonly isSuccess: boolean;
+}
+
+/** One line of the report: a fixed text without values of the appliance. */
+export interface Fact {
+  readonly text: string;
+  /** What it means for flows; set where the appliance differs from the interface description. */
+  readonly meaning?: string;
+}
+
+export interface UntriedProbe {
+  readonly what: string;
+  readonly why: string;
+}
+
+interface EndpointRecord {
+  readonly method: string;
+  readonly path: string;
+  readonly credentials?: string;
+  readonly status: number;
+  readonly body: ProfileEndpoint['body'];
+  readonly shape: Shape;
+  bytes: number;
+  readonly times: number[];
+}
+
+/** So many failures in a row mean that the appliance cannot be reached any more. */
+const MAX_FAILURES_IN_A_ROW = 3;
+const FATAL = new Set([
+  'ABORTED',
+  'LIMIT',
+  'LOGIN_REJECTED',
+  'LOGIN_PAUSED',
+  'SECOND_FACTOR_REQUIRED',
+  'UNAUTHORIZED',
+  'BAD_CONFIG',
+  'TLS',
+]);
+
+const NO_RESPONSE: Observation = { status: 0, body: 'empty', contentType: '', hasEtag: false, document: {}, isSuccess: false };
+
+/** Sends probes and records what may be shown of their responses. Values stay in memory and only for comparison. */
+export class Prober {
+  readonly variants: Record<string, VariantValue> = {};
+  readonly facts: Fact[] = [];
+  readonly untried: UntriedProbe[] = [];
+  /** What a check with writes could not remove. */
+  readonly leftBehind: string[] = [];
+  readonly keyNames = new KeyNames();
+  release = '';
+  /** A key that the appliance changed by itself after a write. */
+  changedField: string | undefined;
+  readonly #endpoints = new Map<string, EndpointRecord>();
+  #failures = 0;
+
+  constructor(
+    readonly connection: RawConnection,
+    readonly pacer: Pacer,
+    readonly onStep: (step: string) => void,
+  ) {}
+
+  async get(template: string, more: Omit<Probe, 'template' | 'method'> = {}): Promise<Observation> {
+    return this.send({ ...more, template, method: 'GET' });
+  }
+
+  async send(probe: Probe): Promise<Observation> {
+    await this.pacer.reserve();
+    return this.#exchange(probe);
+  }
+
+  /** Sends a probe that removes something, also when the check was canceled or has used up its requests. Never fails. */
+  async cleanUp(probe: Probe): Promise<Observation> {
+    await this.pacer.reserveCleanup();
+    try {
+      return await this.#exchange({ ...probe, isCleanup: true });
+    } catch {
+      return NO_RESPONSE;
+    }
+  }
+
+  /** Sends the same probe several times at once. */
+  async sendAtOnce(count: number, probe: Probe): Promise<Observation[]> {
+    await this.pacer.reserve(count);
+    return Promise.all(Array.from({ length: count }, () => this.#exchange(probe)));
+  }
+
+  async #exchange({ template, method = 'GET', path = template, ...more }: Probe): Promise<Observation> {
+    this.onStep(`${method} ${template}`);
+    try {
+      const reply = await this.connection.send({ method, path, ...more });
+      this.#failures = 0;
+      return this.#record(method, template, more.credentials, reply);
+    } catch (thrown) {
+      const { code } = asGatewayError(thrown);
+      if (FATAL.has(code) || ++this.#failures >= MAX_FAILURES_IN_A_ROW || this.#endpoints.size === 0) throw thrown;
+      this.untried.push({ what: `${method} ${template}`, why: `no response came (${code})` });
+      return NO_RESPONSE;
+    }
+  }
+
+  #record(method: string, path: string, sentWith: RawRequest['credentials'], reply: RawReply): Observation {
+    const { status, contentType, hasEtag, text, bytes, ms } = reply;
+    const json = parseBody(text);
+    const body: EndpointRecord['body'] =
+      text.trim() === '' ? 'empty' : json !== undefined ? 'json' : text.trimStart().startsWith('<') ? 'html' : 'text';
+    const credentials = sentWith === undefined || sentWith === 'session' ? {} : { credentials: nameCredentials(sentWith) };
+    const name = endpointName({ method, path, ...credentials });
+    const isSuccess = status >= 200 && status < 300;
+    const known = this.#endpoints.get(name);
+    // Of several names, one that exists says most.
+    const isBetter = known !== undefined && isSuccess && known.status >= 300;
+    const fresh: EndpointRecord = { method, path, ...credentials, status, body, shape: new Shape(), bytes: 0, times: known?.times ?? [] };
+    const record = !known || isBetter ? fresh : known;
+    this.#endpoints.set(name, record);
+    record.times.push(ms);
+    record.bytes = Math.max(record.bytes, bytes);
+    if (json !== undefined) {
+      this.keyNames.collect(json);
+      if (record.status === status) record.shape.add(json);
+    }
+    const document = isObject(json) ? json : {};
+    return { status, body, contentType, hasEtag, document, isSuccess };
+  }
+
+  found(variant: string, value: VariantValue): void {
+    this.variants[variant] = value;
+  }
+
+  note(text: string, meaning?: string): void {
+    this.facts.push({ text, ...(meaning !== undefined && { meaning }) });
+  }
+
+  skip(what: string, why: string): void {
+    this.untried.push({ what, why });
+  }
+
+  toEndpoints(): ProfileEndpoint[] {
+    return [...this.#endpoints.values()].map(({ shape, times: _times, ...rest }) => ({ ...rest, keys: shape.toKeys(this.keyNames.show) }));
+  }
+
+  /** Milliseconds of the requests with the API key. */
+  timesByEndpoint(): [string, readonly number[]][] {
+    return [...this.#endpoints.values()]
+      .filter(({ credentials }) => credentials === undefined)
+      .map((one) => [endpointName(one), one.times]);
+  }
+}
+
+function nameCredentials(credentials: NonNullable<RawRequest['credentials']>): string {
+  return typeof credentials === 'string' ? credentials : 'made-up-account';
+}
+
+function parseBody(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

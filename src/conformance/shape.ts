@@ -1,0 +1,72 @@
+import { isObject } from '../model/json';
+
+export type Kind = 'null' | 'boolean' | 'number' | 'text' | 'object' | 'array';
+
+/** Paths of keys with their kinds, such as `users/[]/name: text`. `|` separates kinds; `?` marks a key that some items lack. */
+export type Keys = Readonly<Record<string, string>>;
+
+const MAX_DEPTH = 12;
+const MAX_ITEMS = 500;
+
+export function kindOf(value: unknown): Kind {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'boolean' || typeof value === 'number') return typeof value as 'boolean' | 'number';
+  return isObject(value) ? 'object' : 'text';
+}
+
+/** Kinds of a value and of everything below it, merged over all values that were added. Holds no value. */
+export class Shape {
+  readonly #kinds = new Set<Kind>();
+  #objects = 0;
+  readonly #seen = new Map<string, number>();
+  readonly #children = new Map<string, Shape>();
+  #items: Shape | undefined;
+
+  add(value: unknown, depth = 0): void {
+    const kind = kindOf(value);
+    this.#kinds.add(kind);
+    if (depth >= MAX_DEPTH) return;
+    if (Array.isArray(value)) for (const item of value.slice(0, MAX_ITEMS)) (this.#items ??= new Shape()).add(item, depth + 1);
+    if (!isObject(value)) return;
+    this.#objects++;
+    for (const [key, child] of Object.entries(value)) {
+      const shape = this.#children.get(key) ?? new Shape();
+      this.#children.set(key, shape);
+      this.#seen.set(key, (this.#seen.get(key) ?? 0) + 1);
+      shape.add(child, depth + 1);
+    }
+  }
+
+  /** `nameKey` returns what may be shown of a key. Two keys with the same name are merged. */
+  toKeys(nameKey: (key: string) => string, path = '', into: Record<string, string> = {}): Keys {
+    for (const [key, shape] of this.#children) {
+      const childPath = joinPath(path, nameKey(key));
+      const isOptional = (this.#seen.get(key) ?? 0) < this.#objects;
+      into[childPath] ??= shape.#describe(isOptional);
+      shape.toKeys(nameKey, childPath, into);
+    }
+    if (this.#items) {
+      const itemPath = joinPath(path, '[]');
+      into[itemPath] ??= this.#items.#describe(false);
+      this.#items.toKeys(nameKey, itemPath, into);
+    }
+    return into;
+  }
+
+  #describe(isOptional: boolean): string {
+    return [...this.#kinds].sort().join('|') + (isOptional ? '?' : '');
+  }
+}
+
+function joinPath(path: string, name: string): string {
+  return path === '' ? name : `${path}/${name}`;
+}
+
+/** The kinds of an entry, without `null`, which says little: a key may have no value today. */
+export function mainKinds(entry: string): string[] {
+  return entry
+    .replace('?', '')
+    .split('|')
+    .filter((kind) => kind !== 'null');
+}

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { compareProfiles, type ConformanceProfile } from '../../../src/conformance';
+import { checkSimulator, createTestClock } from '../../helpers/conformance';
+import { findSecret } from '../../helpers/secret-encodings';
+import { expectFailure, listRequests, listWriteLines, settingsFor, startTestSimulator } from '../../helpers/simulated-appliance';
+import { PLANTED, startStrictAppliance } from '../../helpers/strict-appliance';
+
+/** What a profile says of the reads with the API key, by path. */
+function readsOf({ endpoints }: ConformanceProfile): Record<string, object> {
+  const reads = endpoints.filter(({ method, credentials }) => method === 'GET' && credentials === undefined);
+  return Object.fromEntries(reads.map(({ path, status, body, keys }) => [path, { status, body, keys }]));
+}
+
+describe('checkConformance', () => {
+  it('finds out how an appliance that was not written with the simulator answers', async () => {
+    const { profile, report, failure } = await checkSimulator(await startStrictAppliance(), { writes: true });
+    expect(failure).toBeUndefined();
+    expect(profile.release).toBe('22.8R2.1');
+    expect(profile.variants).toMatchObject({
+      deadKeyStatus: 403,
+      legacyLogin: 'unsupported',
+      startCountsFrom: 0,
+      ignoresStart: false,
+      isLastRecord: 'beside',
+      isLastRecordSpelling: 'Is-last-record',
+      totals: 'text',
+      noRecords: 'no-container',
+      nullKeys: 'mixed',
+      nameFilter: 'exact',
+      collectionInParent: 'link',
+      entryLinks: 'none',
+      userEntries: 'whole',
+      uac: 'absent',
+      cpuKey: 'CPU-UTILIZATION',
+      healthNumbers: 'text',
+      wrongMethodStatus: 405,
+      xmlEndpoints: false,
+      createStatus: 200,
+      updateStatus: 200,
+      deleteStatus: 200,
+      putMerges: false,
+      errorsInSuccess: false,
+      wrongPasswordStatus: 401,
+    });
+    expect(report).toContain('Responses have an ETag.');
+    expect(report).toContain('active-users/active-user-records/active-user-record/[]/posture-level');
+  });
+
+  it('gives a profile with which the simulator answers alike in every probe', async () => {
+    const original = (await checkSimulator(await startStrictAppliance())).profile;
+    const simulator = await startTestSimulator({ profile: original });
+    const copy = (await checkSimulator(simulator)).profile;
+    expect(readsOf(copy)).toMatchObject(readsOf(original));
+    expect(copy.variants).toMatchObject(original.variants);
+    expect(compareProfiles(original, copy)).toEqual([]);
+    expect(copy.release).toBe(original.release);
+  });
+
+  it('puts no name, address or secret of the appliance into the report or the profile', async () => {
+    const steps: string[] = [];
+    const appliance = await startStrictAppliance();
+    const onProgress = ({ step }: { step: string }): void => void steps.push(step);
+    const { profile, report } = await checkSimulator(appliance, { writes: true, onProgress }, { name: 'Secret appliance name' });
+    const text = `${report}\n${JSON.stringify(profile)}\n${steps.join('\n')}`;
+    const { username, password, realm } = settingsFor(appliance);
+    const settings = {
+      username: username ?? '',
+      password: password ?? '',
+      realm: realm ?? '',
+      name: 'Secret appliance name',
+      port: String(appliance.port),
+    };
+    expect(findSecret(text, { ...PLANTED, ...settings })).toBeUndefined();
+    for (const word of Object.values(PLANTED)) expect(text.toLowerCase()).not.toContain(word.toLowerCase());
+    expect(text).toContain('"*"');
+  });
+
+  it('sends only reads, and its own login, unless writes are allowed', async () => {
+    const simulator = await startTestSimulator();
+    await checkSimulator(simulator);
+    expect(listWriteLines(simulator)).toEqual([]);
+    expect(simulator.logins).toBe(1);
+  });
+
+  it('sends at most 200 requests, and four per second on average', async () => {
+    const simulator = await startTestSimulator({ sessions: 250 });
+    const clock = createTestClock();
+    const starts: number[] = [];
+    await checkSimulator(simulator, { writes: true, clock, onProgress: () => void starts.push(clock.time) });
+    expect(listRequests(simulator).length).toBeLessThanOrEqual(200);
+    expect(starts.length).toBeGreaterThan(80);
+    const inWindow = (from: number, ms: number): number => starts.filter((at) => at >= from && at < from + ms).length;
+    // Eight at once are the only burst. No other request is within two seconds of it.
+    expect(Math.max(...starts.map((at) => inWindow(at, 2000)))).toBe(8);
+    const withoutBurst = starts.filter((at) => inWindow(at, 1) === 1);
+    expect(withoutBurst).toHaveLength(starts.length - 8);
+    expect(Math.max(...withoutBurst.map((at) => inWindow(at, 1000)))).toBe(4);
+  });
+
+  it('ends early with what it found when the requests are used up', async () => {
+    const simulator = await startTestSimulator();
+    const { profile, report, failure } = await checkSimulator(simulator, { maxRequests: 12 });
+    expect(listRequests(simulator)).toSatisfy((requests: unknown[]) => requests.length > 4 && requests.length <= 12);
+    expect(failure).toContain('LIMIT');
+    expect(report).toContain('The check ended early');
+    expect(profile.variants['deadKeyStatus']).toBe(401);
+  });
+
+  it('removes what it created, and proves it', async () => {
+    const appliance = await startStrictAppliance();
+    const { report } = await checkSimulator(appliance, { writes: true });
+    expect(appliance.requests.some(({ method }) => method === 'POST')).toBe(true);
+    expect(appliance.listCreated()).toEqual([]);
+    expect(report).toContain('The user role is removed: a read gets 404, a second DELETE 404.');
+  });
+
+  it('says what is left when a removal fails', async () => {
+    const appliance = await startStrictAppliance();
+    appliance.keepsAll = true;
+    const { report } = await checkSimulator(appliance, { writes: true });
+    expect(appliance.listCreated()).toHaveLength(2);
+    expect(report).toMatch(
+      /## Left on the appliance\n\n- \*\*the local user \(in auth server number 1 of the list\) named Conformance-[0-9a-f]{8}/,
+    );
+    expect(report).toMatch(/the user role named Conformance-[0-9a-f]{8}: the DELETE got 500, a read 200/);
+  });
+
+  it('removes what it created when it is canceled in between', async () => {
+    const appliance = await startStrictAppliance();
+    const controller = new AbortController();
+    const onProgress = ({ step }: { step: string }): void => {
+      if (step.startsWith('PUT ')) controller.abort();
+    };
+    const error = await expectFailure(checkSimulator(appliance, { writes: true, onProgress, signal: controller.signal }));
+    expect(error.code).toBe('ABORTED');
+    expect(appliance.listCreated()).toEqual([]);
+  });
+
+  it('fails with the error of the connection when nothing answers', async () => {
+    const error = await expectFailure(checkSimulator({ url: 'https://127.0.0.1:1' }));
+    expect(error.code).toBe('CONNECTION');
+  });
+});

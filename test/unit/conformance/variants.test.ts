@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { NOT_PROBED, TRAITS } from '../../../src/conformance/traits';
+import { defaultVariants, VARIANTS, type Variants, type VariantValue } from '../../../src/simulator';
+import { checkSimulator } from '../../helpers/conformance';
+import { startTestSimulator } from '../../helpers/simulated-appliance';
+
+/** Values to try where a variant takes any. */
+const SAMPLES: Record<string, VariantValue> = {
+  changesField: 'description',
+  forbiddenBranch: 'users/user-roles',
+  clockAhead: 120,
+};
+/** What else a variant needs to show itself. */
+const NEEDS: Record<string, Partial<Variants>> = {
+  isLastRecordSpelling: { isLastRecord: 'inside' },
+  updateStatus: {},
+  noContentType: { deleteStatus: 204 },
+  warningsOnly: { createStatus: 201 },
+  successText: { createStatus: 201 },
+  allLists: { createStatus: 201 },
+};
+/** A login that fails ends the check, so nothing else is found. */
+const WITHOUT_LOGIN = ['restAccess', 'loginAnswer', 'restarting'];
+
+const names = Object.keys(VARIANTS) as (keyof Variants)[];
+const probed = names.filter((name) => !Object.hasOwn(NOT_PROBED, name));
+
+function otherValues(name: keyof Variants): VariantValue[] {
+  const { values, default: usual } = VARIANTS[name] as { values: readonly VariantValue[] | undefined; default: VariantValue };
+  return values ? values.filter((value) => value !== usual) : [SAMPLES[name] ?? usual];
+}
+
+async function findVariants(variants: Partial<Variants>): Promise<Readonly<Record<string, VariantValue>>> {
+  const simulator = await startTestSimulator({ sessions: 210, variants });
+  const { profile } = await checkSimulator(simulator, { writes: true });
+  return profile.variants;
+}
+
+describe('a conformance check finds the variants of the simulator', () => {
+  it('knows each variant, or says why it cannot be tried', () => {
+    expect([...Object.keys(TRAITS), ...Object.keys(NOT_PROBED)].sort()).toEqual([...names].sort());
+    for (const [name, { usual }] of Object.entries(TRAITS)) expect(usual, name).toBe(defaultVariants()[name as keyof Variants]);
+  });
+
+  it('finds the default of every variant', async () => {
+    const found = await findVariants({});
+    const expected = Object.fromEntries(probed.map((name) => [name, defaultVariants()[name]]));
+    expect(found).toEqual(expected);
+  });
+
+  it.each(probed.flatMap((name) => otherValues(name).map((value) => [name, value] as const)))('finds %s = %s', async (name, value) => {
+    const found = await findVariants({ ...NEEDS[name], [name]: value });
+    if (name === 'clockAhead') expect(Math.abs(Number(found[name]) - Number(value))).toBeLessThanOrEqual(1);
+    else expect(found[name]).toBe(value);
+    // The others stay as they are: a variant is not taken for another one.
+    const mistaken = probed.filter(
+      (other) => other !== name && found[other] !== undefined && found[other] !== { ...defaultVariants(), ...NEEDS[name] }[other],
+    );
+    expect(mistaken.filter((other) => !WITHOUT_LOGIN.includes(other))).toEqual([]);
+  });
+});
