@@ -1,10 +1,10 @@
 /** What the nodes of the package in `fleet/` use from this one, as `@gateway-admin/node-red/nodes`. Flows do not need it. */
 export { hideCredentials } from './gateway';
-export { isGatewayFailure, toPlainFailure, type Failure } from './message/failure';
+export { isGatewayFailure, toPlainFailure, type NodeFailure } from './message/failure';
 export { LightAbortController } from '../src/model/abort';
 export { createEarlyFailureEnvelope } from '../src/run/envelope';
 export { ManyAppliancesRunner } from './action/many-appliances';
-export { inventoryById, type InventoryNode } from './inventory/inventory-node';
+export { getInventoryById, type InventoryNode } from './inventory/inventory-node';
 export { OperationSelector, type SelectedOperation } from './message/operation-selector';
 export { normalizeMessage, OutputProperty } from './message/output-property';
 export { getNodeOrigin } from './common/node-origin';

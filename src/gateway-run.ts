@@ -13,14 +13,14 @@ import { Approval, type RequestApproval } from './run/approval';
 import { createEnvelope, createRunFailureEnvelope, redactWriteEnvelope, type RunInfo } from './run/envelope';
 import type { GatewayContext } from './run/gateway-context';
 import type { InFlightLimit } from './run/in-flight-limit';
-import { countRecords } from './run/output';
+import { countReturnedRecords } from './run/output';
 import type { PendingWrite, WriteGate, WriteInterceptor } from './run/pending-write';
 import type { CheckPermission } from './run/permissions';
 import { RunContext } from './run/run-context';
 import type { PartInfo, RunContextOptions, RunState } from './run/run-state';
 import type { Sender, WriteResponse } from './run/sender';
 import { summarizeRun, type SummaryContext } from './run/summarize-run';
-import { checkWrite, createWriteInterceptor, needsInterceptor, type GuardedRun } from './write-interceptors';
+import { checkWrite, createWriteInterceptor, needsWriteInterceptor, type InterceptedRun } from './write-interceptors';
 
 /** What a gateway gives to each of its runs. */
 export interface RunEnvironment {
@@ -40,7 +40,7 @@ export type RunOnAppliance = <T>(
 ) => Promise<T>;
 
 /** Makes a run the plan of another one. */
-export interface PlanningFor {
+export interface PlannedRunOptions {
   readonly gate: WriteGate;
   readonly sender: Sender;
 }
@@ -48,7 +48,7 @@ export interface PlanningFor {
 type Input = Readonly<Record<string, unknown>>;
 
 /** One run of one operation: its facts for envelope and summary, and the options of its context. Its methods need no closures per run. */
-export class GatewayRun implements RunInfo, SummaryContext, GuardedRun, RunContextOptions {
+export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunContextOptions {
   readonly startedAt = performance.now();
   readonly name: string;
   /** Undefined when the name is unknown. */
@@ -66,7 +66,7 @@ export class GatewayRun implements RunInfo, SummaryContext, GuardedRun, RunConte
   #parsedInput: ParsedInput | undefined;
   #interceptor: WriteInterceptor | undefined;
 
-  constructor(environment: RunEnvironment, name: string, input: Input, runOptions: RunOptions, planning?: PlanningFor) {
+  constructor(environment: RunEnvironment, name: string, input: Input, runOptions: RunOptions, planning?: PlannedRunOptions) {
     const operation = operations.get(name);
     this.name = name;
     this.operation = operation;
@@ -149,7 +149,7 @@ export class GatewayRun implements RunInfo, SummaryContext, GuardedRun, RunConte
   }
 
   interceptWrite(write: PendingWrite, next: () => Promise<WriteResponse>): Promise<WriteResponse> {
-    if (this.dryRun || !needsInterceptor(this, write)) return next();
+    if (this.dryRun || !needsWriteInterceptor(this, write)) return next();
     this.#interceptor ??= createWriteInterceptor(this, this.context);
     return this.#interceptor(write, next);
   }
@@ -176,7 +176,7 @@ export class GatewayRun implements RunInfo, SummaryContext, GuardedRun, RunConte
 
   #emit(data: unknown, part: PartInfo, state: RunState): void {
     const envelope = createEnvelope(this, state);
-    envelope.summary = summarizeRun(this, state, { data, count: countRecords(data) });
+    envelope.summary = summarizeRun(this, state, { data, count: countReturnedRecords(data) });
     this.runOptions.onPart?.(data, part, envelope);
   }
 }

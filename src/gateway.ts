@@ -9,7 +9,7 @@ import { Transport } from './http/transport';
 import { sessionKey } from './login/account-state';
 import { Session } from './login/session';
 import { LightAbortController, type AbortSignalLike } from './model/abort';
-import { counterValues, type CounterValues } from './model/counters';
+import { toCounterValues, type CounterValues } from './model/counters';
 import { asGatewayError, GatewayError } from './model/error';
 import type { ParsedInput } from './model/field';
 import { parseInput } from './model/input';
@@ -91,7 +91,7 @@ export class Gateway {
   /** Counts and durations of all requests since the gateway was created. */
   counters(): CounterValues {
     const { counters, load, opened } = this.#context.transport;
-    return counterValues(counters, { ...load, opened });
+    return toCounterValues(counters, { ...load, opened });
   }
 
   /** The latest 200 exchanges, the newest last. Names in their paths are `*`. */

@@ -121,6 +121,6 @@ export {
   type WatchOptions,
   type WatchState,
 } from './watch';
-export type { CheckResult, Subscriber } from './watch/shared-poller';
+export type { CheckResult, PollSubscriber } from './watch/shared-poller';
 export type { WatchKindOptions, WatchedGateway } from './watch/watch-kinds';
 export type { CheckSummary } from './watch/tracker';

@@ -2,7 +2,7 @@ import { createLockOutGuard, mayLockOut } from './change/lock-out';
 import { assertRemovesNothing, NO_DESTROY_REASON } from './change/find-removal';
 import { JournalWriter } from './journal/journal-writer';
 import { createWriteRecorder, type Initiator } from './journal/record-writes';
-import { proveLogin, unprovableReason } from './login/prove-login';
+import { proveLogin, getUnprovableReason } from './login/prove-login';
 import type { Session } from './login/session';
 import { asGatewayError } from './model/error';
 import type { SafeMessage } from './model/safe-message';
@@ -16,7 +16,7 @@ import type { RunState } from './run/run-state';
 import type { WriteResponse } from './run/sender';
 
 /** A run whose writes are checked, guarded and recorded. */
-export interface GuardedRun {
+export interface InterceptedRun {
   readonly gatewayContext: GatewayContext;
   /** Full name of the operation, for the journal. */
   readonly name: string;
@@ -34,8 +34,8 @@ export interface GuardedRun {
   readonly shouldProveLogin: boolean;
 }
 
-type WriteCheck = (run: GuardedRun, write: PendingWrite, state: RunState) => Promise<void> | undefined;
-type CreateInterceptor = (run: GuardedRun, context: RunContext) => WriteInterceptor;
+type WriteCheck = (run: InterceptedRun, write: PendingWrite, state: RunState) => Promise<void> | undefined;
+type CreateInterceptor = (run: InterceptedRun, context: RunContext) => WriteInterceptor;
 
 /** Refuse a write before it counts as the request of the run, in this order. Dry runs pass them too. */
 const WRITE_CHECKS: readonly WriteCheck[] = [checkApproval, checkPermission, checkPin, checkRemoval];
@@ -44,7 +44,7 @@ const WRITE_CHECKS: readonly WriteCheck[] = [checkApproval, checkPermission, che
 const WRITE_INTERCEPTORS: readonly CreateInterceptor[] = [createGuard, createRecorder];
 
 /** Passes a write through the checks. It returns a promise only when a check must wait. */
-export function checkWrite(run: GuardedRun, write: PendingWrite, state: RunState, first = 0): Promise<void> | undefined {
+export function checkWrite(run: InterceptedRun, write: PendingWrite, state: RunState, first = 0): Promise<void> | undefined {
   for (let index = first; index < WRITE_CHECKS.length; index++) {
     const pending = WRITE_CHECKS[index]?.(run, write, state);
     if (pending) return pending.then(() => checkWrite(run, write, state, index + 1));
@@ -53,7 +53,7 @@ export function checkWrite(run: GuardedRun, write: PendingWrite, state: RunState
 }
 
 /** Creates the interceptors of a run and chains them. */
-export function createWriteInterceptor(run: GuardedRun, context: RunContext): WriteInterceptor {
+export function createWriteInterceptor(run: InterceptedRun, context: RunContext): WriteInterceptor {
   const interceptors = WRITE_INTERCEPTORS.map((create) => create(run, context));
   const runFrom = (index: number, write: PendingWrite, send: () => Promise<WriteResponse>): Promise<WriteResponse> => {
     const intercept = interceptors[index];
@@ -63,25 +63,28 @@ export function createWriteInterceptor(run: GuardedRun, context: RunContext): Wr
 }
 
 /** Whether an interceptor has anything to do for a write. Most writes are sent directly. */
-export function needsInterceptor({ gatewayContext: { settings }, shouldProveLogin }: GuardedRun, { request }: PendingWrite): boolean {
+export function needsWriteInterceptor(
+  { gatewayContext: { settings }, shouldProveLogin }: InterceptedRun,
+  { request }: PendingWrite,
+): boolean {
   return Boolean(settings.journal) || (shouldProveLogin && mayLockOut(request));
 }
 
-function checkApproval({ gate }: GuardedRun, write: PendingWrite): Promise<void> | undefined {
+function checkApproval({ gate }: InterceptedRun, write: PendingWrite): Promise<void> | undefined {
   return write.isApproved ? undefined : gate?.assertAllowed(write);
 }
 
-function checkPermission({ checkPermission: check }: GuardedRun, { request }: PendingWrite): undefined {
+function checkPermission({ checkPermission: check }: InterceptedRun, { request }: PendingWrite): undefined {
   check?.(request);
 }
 
 /** Before the interceptors: a write to another appliance is neither recorded nor prepared. */
-function checkPin(_run: GuardedRun, _write: PendingWrite, { plan, sender }: RunState): Promise<void> | undefined {
+function checkPin(_run: InterceptedRun, _write: PendingWrite, { plan, sender }: RunState): Promise<void> | undefined {
   return !plan && sender.isPinned ? sender.verifyIdentity() : undefined;
 }
 
 function checkRemoval(
-  { gatewayContext: { settings }, context, removalRefusal }: GuardedRun,
+  { gatewayContext: { settings }, context, removalRefusal }: InterceptedRun,
   { request }: PendingWrite,
 ): Promise<void> | undefined {
   if (!context || request.method !== 'PUT') return undefined;
@@ -89,7 +92,7 @@ function checkRemoval(
   return reason && assertRemovesNothing(request, context, reason);
 }
 
-function createGuard(run: GuardedRun, context: RunContext): WriteInterceptor {
+function createGuard(run: InterceptedRun, context: RunContext): WriteInterceptor {
   const { settings, transport, coordination } = run.gatewayContext;
   const prove = (path: string | undefined): Promise<void> => {
     const check = path === undefined ? undefined : (session: Session): Promise<void> => checkReadable(run, session, path);
@@ -99,12 +102,12 @@ function createGuard(run: GuardedRun, context: RunContext): WriteInterceptor {
     call: context,
     createRestoreCall: () => createRestoreContext(run),
     isEnabled: run.shouldProveLogin,
-    proveLogin: unprovableReason(settings) === undefined ? prove : undefined,
+    proveLogin: getUnprovableReason(settings) === undefined ? prove : undefined,
   });
 }
 
 /** Throws if the key of the session may not read the resource. Other errors say nothing about the account. */
-async function checkReadable({ gatewayContext, redactor }: GuardedRun, session: Session, path: string): Promise<void> {
+async function checkReadable({ gatewayContext, redactor }: InterceptedRun, session: Session, path: string): Promise<void> {
   const call = new RunContext({ ...gatewayContext, session, readCache: new ReadCache() }, { dryRun: false, masker: redactor });
   try {
     await call.read({ method: 'GET', path });
@@ -117,7 +120,7 @@ async function checkReadable({ gatewayContext, redactor }: GuardedRun, session: 
 }
 
 /** The context that puts the old state back after a lock-out. It needs no approval and ignores a cancellation. */
-function createRestoreContext(run: GuardedRun): RunContext {
+function createRestoreContext(run: InterceptedRun): RunContext {
   const context: RunContext = new RunContext(run.gatewayContext, {
     dryRun: false,
     masker: run.redactor,
@@ -127,7 +130,7 @@ function createRestoreContext(run: GuardedRun): RunContext {
   return context;
 }
 
-function createRecorder({ gatewayContext, name, redactor, initiator = {} }: GuardedRun, context: RunContext): WriteInterceptor {
+function createRecorder({ gatewayContext, name, redactor, initiator = {} }: InterceptedRun, context: RunContext): WriteInterceptor {
   const { settings, signer, stateFolder } = gatewayContext;
   const { name: appliance, journal } = settings;
   if (!journal) return (_write, next) => next();

@@ -6,7 +6,7 @@ import { Database, isDatabaseUnavailable, toDatabaseError } from '../store/datab
 import { LeaseCoordination } from '../store/lease-coordination';
 import { RunStore } from '../store/run-store';
 import type { ItemRow, RunRequest, RunRow } from '../store/rows';
-import { withSchemaLock, migrate } from '../store/schema';
+import { withSchemaLock, migrateSchema } from '../store/schema';
 import { hashInventory, hashTarget, toFleetKey, type FleetIdentity } from '../worker/fleet-identity';
 import { ItemWorker, type ApplianceSource, type ItemKey } from '../worker/item-worker';
 import { QueueWorker, type AnyQueueWorker, type JobResult } from './queue-worker';
@@ -154,7 +154,7 @@ export class Engine {
 
   async #prepare(): Promise<void> {
     try {
-      await migrate(this.database);
+      await migrateSchema(this.database);
       await withSchemaLock(this.database, () => this.#queues.start());
       await this.#heartbeat.start();
     } catch (thrown) {

@@ -6,7 +6,7 @@ import { ElapsedTime } from '../store/elapsed-time';
 const ALIVE_SECONDS = 10;
 const RENEWAL_MS = 2500;
 /** Within this time after its last heartbeat, no other process can have taken over work of this one. */
-export const FRESH_MS = 7000;
+export const HEARTBEAT_FRESH_MS = 7000;
 
 /** Tells other processes that this one is alive. */
 export class Heartbeat {
@@ -31,7 +31,7 @@ export class Heartbeat {
 
   /** Whether no other process can consider this one dead. */
   get isFresh(): boolean {
-    return this.#sinceRenewal !== undefined && this.#sinceRenewal.ms < FRESH_MS;
+    return this.#sinceRenewal !== undefined && this.#sinceRenewal.ms < HEARTBEAT_FRESH_MS;
   }
 
   /** Resolves when `isFresh` is true again. */

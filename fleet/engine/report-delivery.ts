@@ -2,7 +2,7 @@ import type { FleetReport, createReport } from '../coordinator/report';
 import type { RunStore } from '../store/run-store';
 import { ElapsedTime } from '../store/elapsed-time';
 import type { ReportRecipient, RunRequest, RunProgress, RunRow } from '../store/rows';
-import { FRESH_MS } from './heartbeat';
+import { HEARTBEAT_FRESH_MS } from './heartbeat';
 
 /** A run and its report. */
 export interface RunWithReport {
@@ -98,7 +98,7 @@ export class ReportDelivery {
     const { token } = runWithReport.run;
     if (!deliveredTokens.has(token)) {
       // After a suspension, another process may consider this one dead. The next poll claims again.
-      if (sinceClaim.ms > FRESH_MS) return;
+      if (sinceClaim.ms > HEARTBEAT_FRESH_MS) return;
       const recipientNode = this.#findListener(recipient);
       // A deploy has closed the node meanwhile.
       if (!recipientNode) return retryUntilAvailable(() => store.releaseReport(id, holder));

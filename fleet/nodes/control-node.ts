@@ -15,7 +15,7 @@ import {
 import type { Engine } from '../engine';
 import { getEngine } from './engine-node';
 import { readActor, copyError, readRunId } from './run-request';
-import { getStatusText, getTitle } from './i18n';
+import { getStatusText, getTitleText } from './i18n';
 
 export const CONTROL_TYPE = 'gateway-fleet-control';
 export const CONTROL_ACTIONS = ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed', 'metrics'] as const;
@@ -59,7 +59,7 @@ export class ControlNode {
       done();
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      const title = getTitle(this.#red, action ? `control.operation.${action}` : 'control.title');
+      const title = getTitleText(this.#red, action ? `control.operation.${action}` : 'control.title');
       error.cause ??= createEarlyFailureEnvelope(action ? `fleet.${action}` : 'fleet', '', error, title, translatorForPackage(this.#red));
       Object.assign(message, { envelope: error.cause });
       this.#show('red', 'failed');

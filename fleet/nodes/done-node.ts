@@ -2,7 +2,7 @@ import type { Node, NodeAPI } from 'node-red';
 import { asGatewayError } from '@gateway-admin/node-red';
 import { createEarlyFailureEnvelope, onInput, toPlainFailure, translatorForPackage, type Message } from '@gateway-admin/node-red/nodes';
 import { endTask, createUnknownTaskError, toTaskOutcome } from '../worker/task-runner';
-import { getTitle } from './i18n';
+import { getTitleText } from './i18n';
 
 export const DONE_TYPE = 'gateway-fleet-done';
 
@@ -15,7 +15,7 @@ export class DoneNode {
         done();
       } catch (thrown) {
         const fault = asGatewayError(thrown);
-        fault.cause ??= createEarlyFailureEnvelope('fleet', '', fault, getTitle(red, 'done.title'), translatorForPackage(red));
+        fault.cause ??= createEarlyFailureEnvelope('fleet', '', fault, getTitleText(red, 'done.title'), translatorForPackage(red));
         done(toPlainFailure(fault));
       }
       return Promise.resolve();

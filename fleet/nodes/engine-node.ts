@@ -3,7 +3,7 @@ import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import { asGatewayError, GatewayError, trusted, safeMessage } from '@gateway-admin/node-red';
 import {
   badConfig,
-  inventoryById,
+  getInventoryById,
   NodeProperties,
   translatorForPackage,
   shareBetweenProcesses,
@@ -13,7 +13,7 @@ import { Engine, type ReportListener } from '../engine';
 import type { EmbeddedPostgres } from '../engine/embedded-postgres';
 import { createEmbeddedPostgres } from '../engine/npm-postgres';
 import type { ApplianceSource } from '../worker/item-worker';
-import { getSentence, getStatusText, type StatusKey } from './i18n';
+import { getMessageText, getStatusText, type StatusKey } from './i18n';
 
 export const ENGINE_TYPE = 'gateway-fleet-engine';
 export const ENGINE_CREDENTIALS = { url: { type: 'password' } } as const;
@@ -72,7 +72,7 @@ export class EngineNode {
 
   /** Inventory of the engine. Errors: `BAD_CONFIG`. */
   get inventory(): InventoryNode {
-    const found = inventoryById(this.#inventory);
+    const found = getInventoryById(this.#inventory);
     if (!found) throw badConfig('The inventory of the engine is missing or disabled. Open the engine and choose one.');
     return found;
   }
@@ -151,7 +151,7 @@ export class EngineNode {
     const others = [...deployedEngines.values()].filter((one) => one.#database !== undefined && one.#database !== this.#database);
     if (others.length === 0) return;
     const leader = [this, ...others].map(({ id }) => id).sort()[0] ?? '';
-    this.#node.warn(getSentence(this.#red, 'fleet.said.databases', { engine: leader }));
+    this.#node.warn(getMessageText(this.#red, 'fleet.said.databases', { engine: leader }));
   }
 
   #showReady(): void {
@@ -163,7 +163,7 @@ export class EngineNode {
     const isNew = hasDifferences && !this.#hasDifferences;
     this.#hasDifferences = hasDifferences;
     if (this.#shownStatus !== 'away') this.#showReady();
-    if (isNew && !this.#closed) this.#node.warn(getSentence(this.#red, 'fleet.said.differs'));
+    if (isNew && !this.#closed) this.#node.warn(getMessageText(this.#red, 'fleet.said.differs'));
   }
 
   #handleFault(fault: GatewayError): void {

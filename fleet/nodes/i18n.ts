@@ -21,7 +21,7 @@ export const STATUS_TEXTS = {
 } as const;
 
 /** Default titles of nodes and operations, for failures before any appliance was involved. */
-export const TITLES = {
+export const TITLE_TEXTS = {
   'run.title': 'fleet run',
   'task.title': 'fleet task',
   'done.title': 'fleet done',
@@ -37,7 +37,7 @@ export const TITLES = {
 } as const;
 
 /** Default texts of warnings. */
-export const SENTENCES = {
+export const MESSAGE_TEXTS = {
   'fleet.said.differs':
     'Another Node-RED of this fleet has an inventory with other names or addresses. They do not share runs until both have the same inventory.',
   'fleet.said.redelivered': 'This report may have been sent before, because the Node-RED that sent it stopped at that moment.',
@@ -53,10 +53,10 @@ export function getStatusText(red: NodeAPI, key: StatusKey, values: Readonly<Rec
   return translateText(red, `fleet.status.${key}`, STATUS_TEXTS[key], values);
 }
 
-export function getSentence(red: NodeAPI, key: keyof typeof SENTENCES, values: Readonly<Record<string, string>> = {}): string {
-  return translateText(red, key, SENTENCES[key], values);
+export function getMessageText(red: NodeAPI, key: keyof typeof MESSAGE_TEXTS, values: Readonly<Record<string, string>> = {}): string {
+  return translateText(red, key, MESSAGE_TEXTS[key], values);
 }
 
-export function getTitle(red: NodeAPI, key: keyof typeof TITLES): string {
-  return translateText(red, key, TITLES[key]);
+export function getTitleText(red: NodeAPI, key: keyof typeof TITLE_TEXTS): string {
+  return translateText(red, key, TITLE_TEXTS[key]);
 }

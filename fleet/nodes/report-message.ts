@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import type { DeliveredReport } from '../engine';
-import { getSentence } from './i18n';
+import { getMessageText } from './i18n';
 
 /** Properties of a report message. A report that may be repeated says so in `redelivered` and in the text. */
 export interface ReportMessage {
@@ -13,6 +13,6 @@ export interface ReportMessage {
 export function toReportMessage(red: NodeAPI, { run, data, envelope, isRedelivery }: DeliveredReport): ReportMessage {
   const message = { run: run.id, payload: data, envelope };
   if (!isRedelivery) return message;
-  const text = [getSentence(red, 'fleet.said.redelivered'), envelope.text].filter(Boolean).join('\n');
+  const text = [getMessageText(red, 'fleet.said.redelivered'), envelope.text].filter(Boolean).join('\n');
   return { ...message, envelope: { ...envelope, text }, redelivered: true };
 }

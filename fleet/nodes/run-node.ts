@@ -24,7 +24,7 @@ import { getEngine, listenToEngine } from './engine-node';
 import { readActor, copyError, readRunId, toStorableInput, readRolloutConfig, planRolloutParts, type RolloutConfig } from './run-request';
 import { toReportMessage } from './report-message';
 import { RunStatus } from './run-status';
-import { getTitle } from './i18n';
+import { getTitleText } from './i18n';
 
 export const RUN_TYPE = 'gateway-fleet-run';
 /** Default limit for destructive operations, the same as in action nodes. */
@@ -123,7 +123,7 @@ export class RunNode {
     const operation = operations.get(name);
     return operation
       ? createOperationTitle({ name, operation, input: {}, mask: String }, translatorForPackage(this.#red))
-      : getTitle(this.#red, 'run.title');
+      : getTitleText(this.#red, 'run.title');
   }
 
   async #createRun(message: Message, config: NodeConfig, summary: { operation: string; selection: string }): Promise<NewRun> {

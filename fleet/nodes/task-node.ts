@@ -21,7 +21,7 @@ import { getEngine, listenToEngine } from './engine-node';
 import { copyError, readRunId, readRolloutConfig, planRolloutParts, toPlainInput, type RolloutConfig } from './run-request';
 import { toReportMessage } from './report-message';
 import { RunStatus } from './run-status';
-import { getSentence, getTitle } from './i18n';
+import { getMessageText, getTitleText } from './i18n';
 
 export const TASK_TYPE = 'gateway-fleet-task';
 const DEFAULT_CONCURRENCY = 4;
@@ -86,7 +86,7 @@ export class TaskNode {
   }
 
   get #sameNameMessage(): GatewayError['safeMessage'] {
-    return safeMessage`${trusted(getSentence(this.#red, 'fleet.said.same-name', { name: this.#name }))}`;
+    return safeMessage`${trusted(getMessageText(this.#red, 'fleet.said.same-name', { name: this.#name }))}`;
   }
 
   /** Works on the items of this task, whichever Node-RED started the run. */
@@ -154,7 +154,7 @@ export class TaskNode {
         'fleet',
         usedSelection,
         error,
-        this.#node.name || getTitle(this.#red, 'task.title'),
+        this.#node.name || getTitleText(this.#red, 'task.title'),
         translatorForPackage(this.#red),
       );
       Object.assign(message, { envelope: error.cause });

@@ -161,13 +161,13 @@ export function isDatabaseUnavailable(thrown: unknown): boolean {
 const interruptionDetails = new WeakSet<object>();
 
 /** Creates an error for work that sent nothing and may start again: the database or a lease was lost. */
-export function createInterruption(code: 'ABORTED' | 'CONNECTION', message: GatewayError['safeMessage']): GatewayError {
+export function createInterruptedError(code: 'ABORTED' | 'CONNECTION', message: GatewayError['safeMessage']): GatewayError {
   const error = new GatewayError(code, message, { sent: false });
   interruptionDetails.add(error.details);
   return error;
 }
 
-export function isInterruption(thrown: unknown): boolean {
+export function isInterruptedError(thrown: unknown): boolean {
   return thrown instanceof GatewayError && interruptionDetails.has(thrown.details);
 }
 
@@ -182,7 +182,7 @@ export function toDatabaseError(thrown: unknown): GatewayError {
       : DISK_ERROR.test(code)
         ? safeMessage`The database of the fleet cannot write${codeSuffix}. Nothing was sent. Check that the disk of PostgreSQL has free space.`
         : safeMessage`The database of the fleet cannot be reached${codeSuffix}. Nothing was sent. Check that PostgreSQL runs and that its address is right.`;
-    return createInterruption('CONNECTION', message);
+    return createInterruptedError('CONNECTION', message);
   }
   const message = (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, 200).replace(/\.$/, '');
   return new GatewayError('BAD_CONFIG', safeMessage`The database of the fleet rejected a command${codeSuffix}: ${message}.`, {

@@ -8,7 +8,7 @@ import {
   type CoordinationValue,
   type AssertHeld,
 } from '@gateway-admin/node-red';
-import { toDatabaseError, createInterruption, type Database } from './database';
+import { toDatabaseError, createInterruptedError, type Database } from './database';
 import { ElapsedTime } from './elapsed-time';
 import { SCHEMA } from './schema';
 
@@ -174,7 +174,7 @@ class Lease {
     } catch (thrown) {
       throw toDatabaseError(thrown);
     }
-    if (this.#isLost) throw createInterruption('ABORTED', LEASE_LOST);
+    if (this.#isLost) throw createInterruptedError('ABORTED', LEASE_LOST);
   }
 }
 

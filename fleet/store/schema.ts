@@ -125,7 +125,7 @@ export async function withSchemaLock(database: Database, work: () => Promise<voi
 }
 
 /** Updates the tables. If several processes start, one updates and the others wait. Errors: `BAD_CONFIG` for tables of a newer release. */
-export async function migrate(database: Database): Promise<void> {
+export async function migrateSchema(database: Database): Promise<void> {
   await database.transaction(async (sql) => {
     await sql.query(LOCK_SQL);
     // A role without CREATE on the database can use schemas that an administrator created.

@@ -5,7 +5,7 @@ import type { GatewayError } from '../../src';
 import { expectFailure } from '../../test/helpers/simulated-appliance';
 import type { FleetTarget } from '../engine';
 import { JobQueues } from '../engine/job-queues';
-import { createInterruption, Database, toDatabaseError } from '../store/database';
+import { createInterruptedError, Database, toDatabaseError } from '../store/database';
 import { trusted } from '../../src/model/safe-message';
 import { toFleetKey } from '../worker/fleet-identity';
 import { ENSURE_INPUT, ROLE_PATH, TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
@@ -49,7 +49,7 @@ function createUnreliableAppliances(attempts: (() => unknown)[]) {
 }
 
 const interrupt = (): never => {
-  throw createInterruption('CONNECTION', trusted('The database of the fleet cannot be reached.'));
+  throw createInterruptedError('CONNECTION', trusted('The database of the fleet cannot be reached.'));
 };
 
 describe('an interruption of the database between the record of a write and the write', () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { coordinationSuite } from '../../test/helpers/coordination-suite';
 import { Database } from '../store/database';
 import { LeaseCoordination } from '../store/lease-coordination';
-import { migrate } from '../store/schema';
+import { migrateSchema } from '../store/schema';
 import { waitUntil } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 import { createSeededRandom } from './support/seeded-random';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   url = await postgres.createDatabase();
   databases = [new Database(url), new Database(url)];
-  await Promise.all(databases.map(migrate));
+  await Promise.all(databases.map(migrateSchema));
   [one, other] = databases.map((database) => new LeaseCoordination(database)) as [LeaseCoordination, LeaseCoordination];
 });
 afterAll(async () => {

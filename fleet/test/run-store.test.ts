@@ -6,7 +6,7 @@ import { JobQueues } from '../engine/job-queues';
 import { Database, toDatabaseError } from '../store/database';
 import { RunStore } from '../store/run-store';
 import type { ClaimResult, Claim, RunRequest } from '../store/rows';
-import { migrate } from '../store/schema';
+import { migrateSchema } from '../store/schema';
 import { NEXT_STATES, ITEM_STATES, getPreviousStates, isFailureState, isFinalState } from '../store/item-states';
 import { createUsualRun } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
@@ -20,7 +20,7 @@ let store: RunStore;
 beforeAll(async () => {
   postgres = await startPostgres();
   database = new Database(await postgres.createDatabase());
-  await migrate(database);
+  await migrateSchema(database);
   queues = new JobQueues(database, 'inv', () => undefined);
   await queues.start();
   store = new RunStore(database, queues, 'inv');

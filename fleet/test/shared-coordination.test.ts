@@ -10,7 +10,7 @@ import { expectFailure, LOGIN_PATH as PATH } from '../../test/helpers/simulated-
 import { listSecondStepAnswers } from '../../test/helpers/logins';
 import { Database } from '../store/database';
 import { LeaseCoordination } from '../store/lease-coordination';
-import { migrate } from '../store/schema';
+import { migrateSchema } from '../store/schema';
 import { TestFleet, ADMIN_LOGIN } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   bench = await TestFleet.start(await postgres.createDatabase(), 2);
   const database = new Database(bench.url);
-  await migrate(database);
+  await migrateSchema(database);
   await database.close();
 });
 afterEach(() => {

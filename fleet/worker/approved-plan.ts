@@ -6,7 +6,7 @@ import { toStorableJson } from '../store/storable-text';
  * Limits an item to the approved requests of its appliance. Each planned request may be sent as often as it was planned, or less often.
  * Requests are compared with masked secrets. `loadPlan` gives undefined if the plan has nothing for the appliance.
  */
-export function limitToPlan(
+export function restrictToApprovedPlan(
   { plan: run, by, at }: ApprovedPlan,
   loadPlan: () => Promise<readonly PlannedRequest[] | null | undefined>,
 ): RequestApproval {

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { operations, GatewayError, trusted, safeMessage, type Gateway, type JsonObject, type RunOptions } from '@gateway-admin/node-red';
-import { isInterruption, type Database } from '../store/database';
+import { isInterruptedError, type Database } from '../store/database';
 import type { RunStore } from '../store/run-store';
 import type { ClaimResult, ItemOutcome, JsonRecord } from '../store/rows';
-import { limitToPlan } from './approved-plan';
+import { restrictToApprovedPlan } from './approved-plan';
 import { hashTarget, type InventoryEntry } from './fleet-identity';
 import { findRecoveryStrategy, observeBeforeWrite, recoverItem } from './recovery';
 import { toFailureOutcome, toSuccessOutcome, truncateMessage, createAddressRedactor } from './item-outcome';
@@ -145,7 +145,7 @@ export class ItemWorker {
       // The first attempt may have changed what the second one found.
       return claimed.kind === 'look' && success.changed === false ? { ...success, changed: null } : success;
     } catch (thrown) {
-      progress.isInterrupted = isInterruption(thrown);
+      progress.isInterrupted = isInterruptedError(thrown);
       const failure = toFailureOutcome(thrown, redact);
       // The failed check or repeat sent nothing, so the outcome of the first attempt is still unknown.
       const isUndecided = claimed.kind === 'look' && progress.writes === 0 && failure.code !== 'NOT_FOUND';
@@ -158,7 +158,9 @@ export class ItemWorker {
   #approve({ item, run: { approved } }: ClaimedItem): Pick<RunOptions, 'approve'> {
     if (!approved) return {};
     return {
-      approve: limitToPlan(approved, () => this.#retryUntilAvailable(() => this.#options.store.findPlan(approved.plan, item.appliance))),
+      approve: restrictToApprovedPlan(approved, () =>
+        this.#retryUntilAvailable(() => this.#options.store.findPlan(approved.plan, item.appliance)),
+      ),
     };
   }
 

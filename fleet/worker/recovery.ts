@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { findSecrets, isSecretName, type Gateway, type JsonObject } from '@gateway-admin/node-red';
-import { isInterruption } from '../store/database';
+import { isInterruptedError } from '../store/database';
 import { hasErrorCode } from './item-outcome';
 import type { JsonRecord } from '../store/rows';
 
@@ -153,7 +153,7 @@ export async function observeBeforeWrite(item: PendingItem): Promise<JsonRecord 
   try {
     return (await findUser(item)) === 'missing' ? { missing: true } : undefined;
   } catch (thrown) {
-    if (isInterruption(thrown)) throw thrown;
+    if (isInterruptedError(thrown)) throw thrown;
     return undefined;
   }
 }

@@ -10,7 +10,7 @@ import { trusted, safeMessage } from '../../src/model/safe-message';
 import { UnorderedList } from '../../src/model/unordered-list';
 import { ApplianceNode, waitForApplianceLists } from '../appliance/appliance-node';
 import { readApprovalDecision, type ApprovalDecision } from './approvals';
-import { readCancel, isStreaming } from './control-messages';
+import { readCancel, isStreamingMessage } from './control-messages';
 import { logWriteAfterClose } from './log-on-close';
 import type { ManyAppliancesRunner } from './many-appliances';
 import { emitMetrics } from '../diagnostics/observe';
@@ -151,7 +151,7 @@ export class ActionNode {
     const options = this.#prepare(run, this.#config, selectedOperation);
     const values = selectedOperation.inputReader.read(message);
     const input = values instanceof Promise ? await awaitBeforeSending(values, run.abort) : values;
-    const isStreamed = isStreaming(selectedOperation, input);
+    const isStreamed = isStreamingMessage(selectedOperation, input);
     if (isStreamed) options.onPart = this.#partSender(run, output);
     const outcome = await gateway.run(selectedOperation.name, input, options);
     output.setContentType(message, selectedOperation.operation.contentType);

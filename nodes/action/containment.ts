@@ -3,11 +3,11 @@ import type { ContainEvent } from '../../src/contain/enforcement-loop';
 import { asGatewayError, type GatewayError } from '../../src/model/error';
 import { isObject } from '../../src/model/json';
 import type { ApplianceTarget } from '../../src/inventory';
-import { applianceById, listNamedAppliances } from '../appliance/appliance-node';
+import { getApplianceById, listNamedAppliances } from '../appliance/appliance-node';
 import { getNodeOrigin } from '../common/node-origin';
 import { badConfig, type NodeProperties } from '../common/node-properties';
 import { listOutputPorts } from '../common/rules';
-import { statusForContained, statusForErrorCode } from '../status/status-text';
+import { statusForContainedUsers, statusForErrorCode } from '../status/status-text';
 import type { StatusReporter } from '../status/node-status';
 
 const MAX_POLL_SECONDS = 86_400;
@@ -80,7 +80,7 @@ export class NodeEnforcement {
 
   #start(): void {
     const { applianceId, selectTargets } = this.#config;
-    const fixedAppliance = applianceId === undefined ? undefined : applianceById(applianceId);
+    const fixedAppliance = applianceId === undefined ? undefined : getApplianceById(applianceId);
     if (selectTargets) void this.#enforceAtAll(selectTargets);
     else
       for (const appliance of fixedAppliance ? [fixedAppliance] : applianceId === undefined ? listNamedAppliances() : [])
@@ -121,7 +121,7 @@ export class NodeEnforcement {
     if (fault) {
       this.#node.warn(fault.message);
       this.#status.report(statusForErrorCode(fault.code));
-    } else if (!isFirstReport || contained > 0) this.#status.report(statusForContained(contained));
+    } else if (!isFirstReport || contained > 0) this.#status.report(statusForContainedUsers(contained));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { SelectedOperation } from '../message/operation-selector';
 
 /** Whether the operation sends its result in parts. */
-export function isStreaming({ operation }: SelectedOperation, { emit }: Record<string, unknown>): boolean {
+export function isStreamingMessage({ operation }: SelectedOperation, { emit }: Record<string, unknown>): boolean {
   return (emit === 'page' || emit === 'record') && Object.hasOwn(operation.fields, 'emit');
 }
 
@@ -13,6 +13,6 @@ export function readCancel(cancel: unknown): true | string | undefined {
 }
 
 /** Joins the ignored names of the operation's items and of the payload, without duplicates. */
-export function mergeIgnored(operationIgnored: unknown, payloadIgnored: readonly string[]): string[] {
+export function mergeIgnoredProperties(operationIgnored: unknown, payloadIgnored: readonly string[]): string[] {
   return [...new Set([...(Array.isArray(operationIgnored) ? (operationIgnored as string[]) : []), ...payloadIgnored])];
 }

@@ -4,9 +4,9 @@ import { runOnMany, type RunOnManyOptions, type RunOnManyOutcome, type Appliance
 import type { LightAbortController } from '../../src/model/abort';
 import { badInput, type GatewayError } from '../../src/model/error';
 import type { Effect } from '../../src/model/operation';
-import { isStreaming } from './control-messages';
-import { toPlainFailure, type Failure } from '../message/failure';
-import { inventoryById } from '../inventory/inventory-node';
+import { isStreamingMessage } from './control-messages';
+import { toPlainFailure, type NodeFailure } from '../message/failure';
+import { getInventoryById } from '../inventory/inventory-node';
 import type { SelectedOperation } from '../message/operation-selector';
 import type { OutputProperty } from '../message/output-property';
 import { badConfig, type NodeProperties } from '../common/node-properties';
@@ -27,7 +27,7 @@ export interface ManyAppliancesRun {
   readonly options: RunOptions;
   readonly send: (message: Message) => void;
   /** Called for each appliance that fails. */
-  readonly onFailure: (message: Message, failure: Failure) => void;
+  readonly onFailure: (message: Message, failure: NodeFailure) => void;
   readonly onProgress: NonNullable<RunOnManyOptions['onProgress']>;
 }
 
@@ -71,12 +71,12 @@ export class ManyAppliancesRunner {
   }
 
   get hasMissingInventory(): boolean {
-    return inventoryById(this.#id) === undefined;
+    return getInventoryById(this.#id) === undefined;
   }
 
   /** Returns the appliances of a message. Errors: `BAD_INPUT` if only the dialog may select them, `BAD_CONFIG` without an inventory. */
   async select(message: Message, effect: Effect, abort: LightAbortController): Promise<{ targets: ApplianceTarget[]; selection: string }> {
-    const inventory = inventoryById(this.#id);
+    const inventory = getInventoryById(this.#id);
     if (!inventory) throw badConfig('The inventory that this node refers to is missing or disabled. Open the node and choose one.');
     if (!this.#isSelectionFixed && effect !== 'read' && !this.#isDestroyAllowed)
       throw badInput(
@@ -96,7 +96,7 @@ export class ManyAppliancesRunner {
   /** Returns the appliances that the dialog selects, or none if a message selects them. Errors: as for `select`. */
   async selectFixed(): Promise<ApplianceTarget[]> {
     if (!('constant' in this.#selection)) return [];
-    return (await inventoryById(this.#id)?.select(this.#selection.constant)) ?? [];
+    return (await getInventoryById(this.#id)?.select(this.#selection.constant)) ?? [];
   }
 
   async perform(run: ManyAppliancesRun): Promise<RunOnManyOutcome> {
@@ -113,7 +113,7 @@ export class ManyAppliancesRunner {
       withData: this.#shouldReturnData && !this.#isSentPerAppliance,
       onProgress,
       ...(this.#isSentPerAppliance && { onDone: this.#applianceSender(run) }),
-      ...(first && isStreaming(selectedOperation, first) && { onPart: (target, ...part) => sendPart(target, message, ...part) }),
+      ...(first && isStreamingMessage(selectedOperation, first) && { onPart: (target, ...part) => sendPart(target, message, ...part) }),
     });
   }
 

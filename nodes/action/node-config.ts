@@ -2,7 +2,7 @@ import type { Node, NodeAPI } from 'node-red';
 import type { ApplianceTarget } from '../../src/inventory';
 import { asGatewayError, type GatewayError } from '../../src/model/error';
 import type { Area } from '../../src/model/operation';
-import { applianceById, getApplianceByName } from '../appliance/appliance-node';
+import { getApplianceById, getApplianceByName } from '../appliance/appliance-node';
 import { NodeApprovals } from './approvals';
 import { ManyAppliancesRunner } from './many-appliances';
 import { readFixedFolder, NodeEnforcement } from './containment';
@@ -98,13 +98,13 @@ function createEnforcement(
 /** Whether the configuration refers to a node that does not exist. */
 export function hasMissingReference({ applianceId, manyAppliances }: NodeConfig): boolean {
   if (manyAppliances) return manyAppliances.hasMissingInventory;
-  return applianceId !== undefined && !applianceById(applianceId);
+  return applianceId !== undefined && !getApplianceById(applianceId);
 }
 
 /** Errors: `BAD_CONFIG` if the appliance node is missing. */
 export function getTargetAppliance({ applianceId }: NodeConfig, message: Message): ApplianceTarget {
   if (applianceId === undefined) return getApplianceByName(message.appliance);
-  const appliance = applianceById(applianceId);
+  const appliance = getApplianceById(applianceId);
   if (!appliance)
     throw badConfig('The appliance node that this node refers to is missing or disabled. Open the node and choose one.', 'no-appliance');
   return appliance;

@@ -4,8 +4,8 @@ import { GatewayError } from '../../src/model/error';
 import type { Area } from '../../src/model/operation';
 import type { Translate } from '../../src/model/summary';
 import { createEarlyFailureEnvelope } from '../../src/run/envelope';
-import { mergeIgnored } from './control-messages';
-import { isGatewayFailure, toPlainFailure, type Failure } from '../message/failure';
+import { mergeIgnoredProperties } from './control-messages';
+import { isGatewayFailure, toPlainFailure, type NodeFailure } from '../message/failure';
 import type { DoneCallback } from '../message/on-input';
 import type { OutputProperty } from '../message/output-property';
 import type { MessageRun } from './message-run';
@@ -34,7 +34,7 @@ export class MessageSettler {
     output: OutputProperty,
     { data, envelope, streamed }: Pick<RunOutcome, 'data' | 'envelope' | 'streamed'>,
   ): void {
-    if (ignored) envelope.ignored = mergeIgnored(envelope.ignored, ignored);
+    if (ignored) envelope.ignored = mergeIgnoredProperties(envelope.ignored, ignored);
     if (!streamed) output.set(message, data);
     message.envelope = envelope;
     if (isGatewayFailure(message.error)) delete message.error;
@@ -52,14 +52,14 @@ export class MessageSettler {
       this.#operationTitle(operation),
       this.translate,
     ));
-    if (ignored) cause.ignored = mergeIgnored(cause.ignored, ignored);
+    if (ignored) cause.ignored = mergeIgnoredProperties(cause.ignored, ignored);
     removeDeepProperties(message);
     message.envelope = cause;
     return error;
   }
 
   /** Reports that one of many appliances failed. The message itself goes on. */
-  failAppliance({ send }: MessageRun, copy: Message, failure: Failure): void {
+  failAppliance({ send }: MessageRun, copy: Message, failure: NodeFailure): void {
     if (!this.#hasFailureOutput) return this.#node.error(failure, copy);
     copy.error = failure;
     send([null, copy]);

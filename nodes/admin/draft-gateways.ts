@@ -5,10 +5,10 @@ import { Gateway } from '../../src/gateway';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { Redactor } from '../../src/model/redaction';
 import type { Settings } from '../../src/model/settings';
-import { applianceById, readApplianceSettings } from '../appliance/appliance-node';
+import { getApplianceById, readApplianceSettings } from '../appliance/appliance-node';
 import { readDraftSettings, listSecretValues } from './draft-settings';
 import { loginAttempts } from './login-attempt-limit';
-import { inventoryById } from '../inventory/inventory-node';
+import { getInventoryById } from '../inventory/inventory-node';
 import { badConfig } from '../common/node-properties';
 
 /** A user waits at the dialog, so requests time out earlier than in a flow. */
@@ -29,14 +29,15 @@ interface CachedDraftGateway extends DraftGateway {
 const cachedDrafts = new Map<string, CachedDraftGateway>();
 
 /** The response of a route that contacts an appliance: a result or an error. */
-export type RouteResult = { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string | undefined; message: string };
+export type DialogRouteResult =
+  { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string | undefined; message: string };
 
 /** Runs a query on the appliance of the dialog, deployed or not. Never rejects, and redacts the secrets of the draft. */
 export async function withDialogGateway(
   red: NodeAPI,
   body: Readonly<JsonObject>,
   query: (gateway: Gateway) => Promise<Record<string, unknown>>,
-): Promise<RouteResult> {
+): Promise<DialogRouteResult> {
   let redactor = new Redactor();
   try {
     const target = await resolveGateway(red, body.appliance);
@@ -56,14 +57,14 @@ async function resolveGateway(red: NodeAPI, appliance: unknown): Promise<{ gatew
   if (!isObject(appliance)) throw badConfig('Choose an appliance first.');
   if (typeof appliance.inventory === 'string') return { gateway: await selectFirstGateway(appliance), redactor: new Redactor() };
   if (appliance.url !== undefined) return getDraftGateway(red, appliance);
-  const deployed = typeof appliance.id === 'string' ? applianceById(appliance.id) : undefined;
+  const deployed = typeof appliance.id === 'string' ? getApplianceById(appliance.id) : undefined;
   if (!deployed) throw badConfig('The appliance is not deployed or is disabled. Deploy it first.');
   return { gateway: deployed.gateway(), redactor: new Redactor() };
 }
 
 /** The first selected appliance represents the inventory. */
 async function selectFirstGateway({ inventory, select }: JsonObject): Promise<Gateway> {
-  const deployed = inventoryById(String(inventory));
+  const deployed = getInventoryById(String(inventory));
   if (!deployed) throw badConfig('The inventory is not deployed or is disabled. Deploy it first.');
   const [first] = await deployed.select(select);
   if (!first) throw badConfig('The selection matches no appliance of the inventory.');

@@ -6,7 +6,7 @@ import { readApplianceSettings } from '../appliance/appliance-node';
 import { resolveDraftValue } from './draft-settings';
 import { readDraftConfigNodes, hasUndeployedProxy, readFlowNode } from './draft-config-nodes';
 import { DraftCredentials } from './draft-credentials';
-import { inventoryById, inventoryGateways } from '../inventory/inventory-node';
+import { getInventoryById, inventoryGateways } from '../inventory/inventory-node';
 import { readDefaults, readStableFile, resolveConfigNodeIds } from '../inventory/inventory-config';
 import { badConfig, NodeProperties } from '../common/node-properties';
 
@@ -25,7 +25,7 @@ export interface DraftInventory {
  * Files and folders must be deployed. Errors: `BAD_CONFIG`; an error of one appliance is reported for that appliance.
  */
 export async function createDraftInventory(red: NodeAPI, body: Readonly<JsonObject>): Promise<DraftInventory> {
-  const deployed = typeof body.id === 'string' ? inventoryById(body.id) : undefined;
+  const deployed = typeof body.id === 'string' ? getInventoryById(body.id) : undefined;
   await deployed?.ready;
   const flowNode = deployed ? readFlowNode(red, deployed.id) : { properties: {}, credentials: {} };
   const isAsDeployed = (...names: string[]): boolean =>

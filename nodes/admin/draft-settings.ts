@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { isObject, type JsonObject } from '../../src/model/json';
-import { APPLIANCE_CREDENTIALS, applianceById, type ApplianceCredentials } from '../appliance/appliance-node';
+import { APPLIANCE_CREDENTIALS, getApplianceById, type ApplianceCredentials } from '../appliance/appliance-node';
 import {
   readDraftConfigNodes,
   hasUndeployedProxy,
@@ -34,7 +34,7 @@ export function readDraftSettings(
   red: NodeAPI,
   body: Readonly<JsonObject>,
 ): { properties: JsonObject; credentials: ApplianceCredentials; nodes: DraftConfigNodes } {
-  const node = typeof body.id === 'string' ? applianceById(body.id) : undefined;
+  const node = typeof body.id === 'string' ? getApplianceById(body.id) : undefined;
   const flowNode = node ? readFlowNode(red, node.id) : { properties: {}, credentials: {} };
   const typedCredentials = isObject(body.credentials) ? body.credentials : {};
   const url = resolveDraftValue('url', body.url, flowNode.properties, node?.properties);

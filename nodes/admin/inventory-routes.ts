@@ -4,9 +4,9 @@ import { asGatewayError } from '../../src/model/error';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { registerAdminRoute } from './admin-route';
 import { parseUrlOrigin } from './draft-settings';
-import type { RouteResult } from './draft-gateways';
+import type { DialogRouteResult } from './draft-gateways';
 import { loginAttempts } from './login-attempt-limit';
-import { inventoryById, type InventoryNode } from '../inventory/inventory-node';
+import { getInventoryById, type InventoryNode } from '../inventory/inventory-node';
 import { createDraftInventory } from './draft-inventory';
 import { badConfig } from '../common/node-properties';
 
@@ -40,7 +40,7 @@ export function registerInventoryRoutes(red: NodeAPI): void {
   );
 }
 
-async function toRouteResult(query: () => Promise<Record<string, unknown>>): Promise<RouteResult> {
+async function toRouteResult(query: () => Promise<Record<string, unknown>>): Promise<DialogRouteResult> {
   try {
     return { ok: true, ...(await query()) };
   } catch (thrown) {
@@ -50,7 +50,7 @@ async function toRouteResult(query: () => Promise<Record<string, unknown>>): Pro
 }
 
 function requireInventory({ id }: Readonly<JsonObject>): InventoryNode {
-  const found = typeof id === 'string' ? inventoryById(id) : undefined;
+  const found = typeof id === 'string' ? getInventoryById(id) : undefined;
   if (!found) throw badConfig('The inventory is not deployed or is disabled. Deploy it first.');
   return found;
 }

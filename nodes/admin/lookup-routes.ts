@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { areas } from '../../src/areas';
-import { selectFirst, listObjects, type LookupItem, type RunReadOperation } from '../../src/areas/object-lookup';
+import { selectFirstItems, listObjects, type LookupItem, type RunReadOperation } from '../../src/areas/object-lookup';
 import { readLinks } from '../../src/areas/links';
 import { badInput } from '../../src/model/error';
 import type { Gateway } from '../../src/gateway';
@@ -56,7 +56,7 @@ async function searchItems(gateway: Gateway, body: Readonly<JsonObject>): Promis
   const requestedValues = Array.isArray(body.values) ? body.values : [];
   const knownValues = new Set<unknown>(requestedValues.length > 0 ? all.map(({ value }) => value) : []);
   return {
-    entries: selectFirst(String(body.kind), found, MAX_RESULTS),
+    entries: selectFirstItems(String(body.kind), found, MAX_RESULTS),
     found: found.length,
     total: all.length,
     unknown: requestedValues.filter((value) => !knownValues.has(value)),

@@ -128,7 +128,7 @@ export function listDeployedAppliances(): ApplianceNode[] {
 }
 
 /** Returns the deployed appliance node with this id. */
-export function applianceById(id: string): ApplianceNode | undefined {
+export function getApplianceById(id: string): ApplianceNode | undefined {
   return deployedById.get(id);
 }
 

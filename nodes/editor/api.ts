@@ -97,10 +97,10 @@ export function getErrorHeading(node: RedNode, { code, reason }: { code: string;
 
 /** Heading of other errors of the tools that read from the appliance. */
 const FAILED_KEYS = { list: 'list.failed', tree: 'tree.failed', preview: 'preview.failed' } as const;
-export type ReadingTool = keyof typeof FAILED_KEYS;
+export type LookupTool = keyof typeof FAILED_KEYS;
 
 /** Returns the heading for an error of a tool. `object` is what the tool reads, as the dialog names it. */
-export function getToolErrorHeading(node: RedNode, error: { code: string; reason?: string }, tool: ReadingTool, object = ''): string {
+export function getToolErrorHeading(node: RedNode, error: { code: string; reason?: string }, tool: LookupTool, object = ''): string {
   switch (error.code) {
     case 'NOT_FOUND':
       return node._('list.not-there');

@@ -1,4 +1,4 @@
-import { findMarks } from './dialogs/action-label';
+import { findNodeMarks } from './dialogs/action-label';
 import { hasArea } from './operation-table';
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -15,15 +15,15 @@ export function registerNodeMarks(): void {
     type: 'badge',
     class: 'gateway-marks',
     filter: (node) => hasArea(node.type),
-    show: (node) => findMarks(node).length > 0,
+    show: (node) => findNodeMarks(node).length > 0,
     refresh: (node) => drawnTexts.get(node) !== toBadgeText(node),
     element: createBadge,
-    tooltip: (node) => findMarks(node).join(', '),
+    tooltip: (node) => findNodeMarks(node).join(', '),
   });
 }
 
 function toBadgeText(node: RedNode): string {
-  const text = findMarks(node).join(' · ');
+  const text = findNodeMarks(node).join(' · ');
   return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 1)}…` : text;
 }
 

@@ -237,7 +237,7 @@ export class InventoryNode {
 }
 
 /** Returns the deployed inventory with this id. */
-export function inventoryById(id: string): InventoryNode | undefined {
+export function getInventoryById(id: string): InventoryNode | undefined {
   return deployedById.get(id);
 }
 

@@ -3,14 +3,14 @@ import type { GatewayError } from '../../src/model/error';
 import { isObject } from '../../src/model/json';
 
 /** An error as flows see it: in `msg.error`, at Catch nodes, in the log and in the debug pane. */
-export interface Failure {
+export interface NodeFailure {
   readonly message: string;
   readonly code: string;
   readonly cause: Envelope | undefined;
 }
 
 /** Returns a plain object, because the debug pane shows the cause of an `Error` as `[object Object]`. */
-export function toPlainFailure({ message, code, cause }: GatewayError): Failure {
+export function toPlainFailure({ message, code, cause }: GatewayError): NodeFailure {
   return Object.defineProperties(
     { message, code, cause },
     {

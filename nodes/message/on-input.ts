@@ -1,11 +1,11 @@
 import type { Node } from 'node-red';
-import type { Failure } from './failure';
+import type { NodeFailure } from './failure';
 import type { Message } from './typed-value';
 
 export type SendCallback = (message: Message | (Message | null)[]) => void;
 
 /** Tells Node-RED that a message has ended. */
-export type DoneCallback = (error?: Failure) => void;
+export type DoneCallback = (error?: NodeFailure) => void;
 
 /** Passes messages to `receive` and logs its rejections. A rejecting input handler would end Node-RED. */
 export function onInput(node: Node, receive: (message: Message, send: SendCallback, done: DoneCallback) => Promise<void>): void {

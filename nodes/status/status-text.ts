@@ -91,7 +91,7 @@ export function statusForManyOutcome({ data, envelope }: RunOnManyOutcome): Stat
 }
 
 /** Returns the status with the number of contained users. */
-export function statusForContained(n: number): StatusText {
+export function statusForContainedUsers(n: number): StatusText {
   return { fill: n > 0 ? 'yellow' : 'green', shape: 'dot', key: 'contained', values: { n } };
 }
 

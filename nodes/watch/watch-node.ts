@@ -14,7 +14,7 @@ import {
   type WatchKind,
   type WatchOptions,
 } from '../../src/watch';
-import { applianceById } from '../appliance/appliance-node';
+import { getApplianceById } from '../appliance/appliance-node';
 import { toPlainFailure } from '../message/failure';
 import { badConfig, NodeProperties, unsetVariableError } from '../common/node-properties';
 import { parseEnvReference } from '../common/rules';
@@ -57,7 +57,7 @@ export class WatchNode {
     if (this.#closed) return;
     try {
       const properties = new NodeProperties(this.#definition);
-      const appliance = applianceById(properties.text('appliance') ?? '');
+      const appliance = getApplianceById(properties.text('appliance') ?? '');
       if (!appliance) throw badConfig('No appliance is chosen, or it is missing or disabled. Open the node and choose one.');
       this.#appliance = appliance.label;
       const gateway = appliance.gateway();

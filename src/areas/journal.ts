@@ -1,7 +1,7 @@
 import { UndoStore } from '../journal/undo-store';
 import { findJournalEntries, listJournalEntries, parseTime, type EntryWithUndo } from '../journal/read-entries';
-import { undoWrite } from '../journal/undo-write';
-import type { LineOwner } from '../journal/journal-line';
+import { undoJournalEntry } from '../journal/undo-write';
+import type { JournalVerificationContext } from '../journal/journal-line';
 import { verifyJournal, type JournalVerification } from '../journal/verify-journal';
 import type { FieldLocation } from '../change/compare';
 import { OrderedTasks } from '../change/ordered-tasks';
@@ -31,7 +31,7 @@ function getJournalFolder(call: OperationContext): string {
 }
 
 /** Lines of this appliance need a valid code if it has a signing key. */
-function toLineOwner({ settings: { name, signer } }: OperationContext): LineOwner {
+function toLineOwner({ settings: { name, signer } }: OperationContext): JournalVerificationContext {
   return { appliance: name, signer };
 }
 
@@ -77,7 +77,7 @@ async function undoAll(entries: string | JsonObject | readonly (string | JsonObj
       throw badInput(safeMessage`There is no entry ${JSON.stringify(id)} in the journal of this appliance. Nothing was sent.`);
     if (!order.has(id))
       throw badInput(safeMessage`${id} is an entry of the appliance ${JSON.stringify(entryWithUndo.entry.appliance)}: undo it there.`);
-    incomplete.push(...(await undoWrite(store, entryWithUndo, itemCall)));
+    incomplete.push(...(await undoJournalEntry(store, entryWithUndo, itemCall)));
   };
   try {
     return await call.runEach(

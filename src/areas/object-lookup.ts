@@ -225,15 +225,15 @@ export async function listObjects(
 }
 
 /** Returns the first `limit` items: in their own order if they have one, otherwise by name. */
-export function selectFirst(kind: string, items: readonly LookupItem[], limit: number): LookupItem[] {
+export function selectFirstItems(kind: string, items: readonly LookupItem[], limit: number): LookupItem[] {
   const listing: ObjectLookup | undefined = Object.hasOwn(objectLookups, kind)
     ? objectLookups[kind as keyof typeof objectLookups]
     : undefined;
-  return listing?.isOrdered ? items.slice(0, limit) : selectFirstByName(items, limit);
+  return listing?.isOrdered ? items.slice(0, limit) : selectFirstItemsByName(items, limit);
 }
 
 /** Returns the first `limit` items by name. It sorts only those, because sorting 10,000 names takes longer than reading them. */
-export function selectFirstByName(items: readonly LookupItem[], limit: number): LookupItem[] {
+export function selectFirstItemsByName(items: readonly LookupItem[], limit: number): LookupItem[] {
   const { compare } = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
   const first: LookupItem[] = [];
   for (const item of items) {

@@ -22,7 +22,7 @@ export async function signManifest(manifest: BackupManifest, passphrase: string)
  * With a passphrase, accepts only a backup that it made: all files encrypted, each with a MAC, and a MAC over the manifest. Throws
  * `BAD_INPUT` that says what is missing or wrong.
  */
-export async function requireAuthentic(folder: string, manifest: BackupManifest, passphrase: string): Promise<void> {
+export async function assertAuthenticManifest(folder: string, manifest: BackupManifest, passphrase: string): Promise<void> {
   const { files, format, authentication } = manifest;
   const unencrypted = files.find(({ encryption }) => encryption === null);
   if (unencrypted) throw unencryptedError(join(folder, unencrypted.file));

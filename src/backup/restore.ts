@@ -6,7 +6,7 @@ import type { OperationContext } from '../model/operation';
 import type { ConfigurationKind } from '../transfer/content-check';
 import { sendBinary, sendXml, type ConfigurationSource } from '../transfer/import';
 import { runExclusiveImport } from '../transfer/import';
-import { requireAuthentic } from './authenticity';
+import { assertAuthenticManifest } from './authenticity';
 import { findLatestBackup, findBackupByName, readBackupManifests } from './backup-index';
 import type { BackupFile, BackupManifest } from './manifest';
 import { isUnchanged, openRegularFile, type RegularFile } from '../files/open-regular-file';
@@ -37,7 +37,7 @@ export async function restoreBackup(input: RestoreInput, call: OperationContext)
   const manifest = await selectBackup(folder, input, call);
   const file = selectFile(manifest, kind);
   if (file.encryption !== null && passphrase === undefined) throw badInput(safeMessage`${file.file} is encrypted. Enter the passphrase.`);
-  if (passphrase !== undefined) await requireAuthentic(folder, manifest, passphrase);
+  if (passphrase !== undefined) await assertAuthenticManifest(folder, manifest, passphrase);
   if (file.kind === 'xml' && manifest['password-protected'] && password === undefined) {
     throw badInput(
       'The export was made with a password. Enter it, because the appliance needs it to read the secrets. Nothing was restored.',

@@ -12,7 +12,7 @@ import { createProgressReporter } from '../transfer/batching-sink';
 import { BINARY_CONFIGURATION_PATH, MAINTENANCE_PATH } from '../transfer/constants';
 import { ConfigurationReceiver } from '../transfer/configuration-receiver';
 import type { ZipEntry } from '../transfer/zip';
-import { requireAuthentic, signManifest } from './authenticity';
+import { assertAuthenticManifest, signManifest } from './authenticity';
 import { readBackupManifests } from './backup-index';
 import { claimBackupName, type NameClaim } from './name-claim';
 import { ENCRYPTION_METHOD } from './encryption';
@@ -169,7 +169,7 @@ async function findComparableBackup(
 ): Promise<BackupManifest | undefined> {
   const candidate = await findLastGoodBackup(folder, manifest, existing);
   if (!candidate || passphrase === undefined) return candidate;
-  return requireAuthentic(folder, candidate, passphrase).then(
+  return assertAuthenticManifest(folder, candidate, passphrase).then(
     () => candidate,
     () => undefined,
   );

@@ -7,7 +7,7 @@ import type { OperationContext } from '../model/operation';
 import { createContentCheck } from '../transfer/content-check';
 import { toFileError } from '../files/file-error';
 import { MalformedContentError } from '../transfer/malformed-content-error';
-import { requireAuthentic } from './authenticity';
+import { assertAuthenticManifest } from './authenticity';
 import { findBackup, readBackupIndex, type BackupIndex } from './backup-index';
 import { DECRYPTION_FAILED } from './encryption';
 import type { BackupFile, BackupManifest } from './manifest';
@@ -40,7 +40,7 @@ export async function verifyBackups(
   for (const manifest of index.manifests) {
     const { backup, time } = manifest;
     try {
-      if (passphrase !== undefined) await requireAuthentic(folder, manifest, passphrase);
+      if (passphrase !== undefined) await assertAuthenticManifest(folder, manifest, passphrase);
       const checked = await verifyBackup(folder, manifest, passphrase, call);
       items.push({ backup, time, checked, authentic: passphrase !== undefined });
     } catch (thrown) {

@@ -5,7 +5,7 @@ import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
 import type { RecordSigner } from '../model/record-signer';
 import { safeMessage, trusted } from '../model/safe-message';
-import { isPastEnd, forgetContainmentEnd, noteContainmentEnd } from './containment-end';
+import { isPastContainmentEnd, forgetContainmentEnd, noteContainmentEnd } from './containment-end';
 import { createNameMatcher, findSimilarNames, NAME_MATCHES, type NameMatch } from '../model/user-names';
 import { getSubjectName, type ContainedAccount, type ContainmentRecord } from './containment-record';
 import { readContainments, getContainmentStores, type StoredContainment, type ContainmentStore } from './containment-store';
@@ -64,7 +64,7 @@ export interface Containment {
  * its id and the later end. A step that fails after the record was written is an error, and the enforcement loop repeats it. Errors before
  * anything is done: `LIMIT` for more than `max`, `NOT_FOUND` for a server.
  */
-export async function contain(request: ContainRequest, actions: ContainmentActions): Promise<Containment> {
+export async function containUsers(request: ContainRequest, actions: ContainmentActions): Promise<Containment> {
   const store = getContainmentStores(actions.appliance).forFolder(request.folder, actions.signer);
   let fault: GatewayError | undefined;
   const record = await actions.runExclusive(async () => {
@@ -85,7 +85,7 @@ export async function contain(request: ContainRequest, actions: ContainmentActio
   const { id, until } = record;
   return {
     id: actions.isDryRun ? null : id,
-    ...pickSubject(record),
+    ...pickContainedSubject(record),
     disabled,
     ended: sessionResult.ended.map((session) => actions.toReportedSession(session)),
     until,
@@ -102,10 +102,10 @@ interface PreparedRecord {
 
 /** Creates or extends the record. It is not written yet. */
 async function prepareRecord(request: ContainRequest, actions: ContainmentActions, store: ContainmentStore): Promise<PreparedRecord> {
-  const subject = pickSubject(request);
+  const subject = pickContainedSubject(request);
   const all = await readContainments(actions.appliance);
   const present = all.find(({ record }) => record.name === subject.name && record['source-ip'] === subject['source-ip']);
-  const otherCount = all.filter((stored) => stored !== present && !isPastEnd(stored.record)).length;
+  const otherCount = all.filter((stored) => stored !== present && !isPastContainmentEnd(stored.record)).length;
   if (otherCount >= request.max) {
     throw new GatewayError(
       'LIMIT',
@@ -129,7 +129,7 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
     ...{ accounts: [...accounts.values()], releasing: false },
     ...toMatch(request.match, present?.record.match),
   };
-  const isLater = !present || isPastEnd(present.record) || until.getTime() > Date.parse(present.record.until);
+  const isLater = !present || isPastContainmentEnd(present.record) || until.getTime() > Date.parse(present.record.until);
   return {
     stored: { record: isLater ? { ...record, until: until.toISOString() } : record, store: present?.store ?? store },
     enabledServers,
@@ -226,7 +226,7 @@ export interface ReleaseRequest {
  * Ends a containment by id or name. Errors: `NOT_FOUND` if it does not exist, `BAD_INPUT` if the name matches several. After other errors
  * the enforcement loop continues.
  */
-export async function release(
+export async function releaseContainment(
   request: ReleaseRequest,
   actions: ContainmentActions,
 ): Promise<{ id: string; enabled: string[]; 'ended-meanwhile': number }> {
@@ -279,7 +279,7 @@ export async function endContainment({ record, store }: StoredContainment, actio
 export async function listContained(appliance: string): Promise<JsonObject[]> {
   return (await readContainments(appliance)).map(({ record }) => ({
     id: record.id,
-    ...pickSubject(record),
+    ...pickContainedSubject(record),
     ...(record.match && { match: record.match }),
     disabled: record.accounts.filter(({ state }) => state === 'disabled').map(({ server }) => server),
     pending: record.accounts.filter(({ state }) => state !== 'disabled').map(({ server }) => server),
@@ -289,7 +289,7 @@ export async function listContained(appliance: string): Promise<JsonObject[]> {
   }));
 }
 
-export function pickSubject({ name, 'source-ip': address }: Pick<ContainmentRecord, 'name' | 'source-ip'>): {
+export function pickContainedSubject({ name, 'source-ip': address }: Pick<ContainmentRecord, 'name' | 'source-ip'>): {
   name?: string;
   'source-ip'?: string;
 } {

@@ -29,7 +29,7 @@ export function noteContainmentEnd(record: Record): void {
 export function observeContainmentEnd(record: Record): void {
   let end = endsById.get(record.id);
   if (end?.until !== record.until) endsById.set(record.id, (end = createEnd(record, false)));
-  if (!isPastEnd(record)) end.passedAt = undefined;
+  if (!isPastContainmentEnd(record)) end.passedAt = undefined;
   else {
     const now = performance.now();
     end.passedAt ??= now;
@@ -42,7 +42,7 @@ export function forgetContainmentEnd(id: string): void {
 }
 
 /** Whether the end has passed by the clock of the machine, or a release has begun. */
-export function isPastEnd({ until, releasing }: Pick<Record, 'until' | 'releasing'>): boolean {
+export function isPastContainmentEnd({ until, releasing }: Pick<Record, 'until' | 'releasing'>): boolean {
   return releasing || Date.parse(until) <= Date.now();
 }
 
@@ -55,7 +55,7 @@ export function isContainmentOver(record: Record): boolean {
   const end = endsById.get(record.id);
   if (end?.until !== record.until) return false;
   if (end.isConfirmed) return true;
-  return performance.now() >= end.monotonicEnd && (end.isExact || isPastEnd(record));
+  return performance.now() >= end.monotonicEnd && (end.isExact || isPastContainmentEnd(record));
 }
 
 function createEnd({ until }: Record, isExact: boolean): End {

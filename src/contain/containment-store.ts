@@ -12,7 +12,7 @@ import { withLockFile } from '../files/lock-file';
 import { isContainmentRecord, type ContainmentRecord } from './containment-record';
 
 /** The records of a store. A fault of one file does not hide the others. */
-export interface StoreContents {
+export interface ContainmentStoreContents {
   readonly records: readonly ContainmentRecord[];
   readonly fault?: GatewayError | undefined;
 }
@@ -21,7 +21,7 @@ export interface StoreContents {
 export interface ContainmentStore {
   /** The folder, for messages. */
   readonly location: string;
-  readAll(): Promise<StoreContents>;
+  readAll(): Promise<ContainmentStoreContents>;
   put(record: ContainmentRecord): Promise<void>;
   /** Returns whether the record existed. */
   remove(id: string): Promise<boolean>;
@@ -34,7 +34,7 @@ class MemoryStore implements ContainmentStore {
   readonly location = 'the memory of this process';
   readonly #records = new Map<string, ContainmentRecord>();
 
-  readAll(): Promise<StoreContents> {
+  readAll(): Promise<ContainmentStoreContents> {
     return Promise.resolve({ records: [...this.#records.values()] });
   }
 
@@ -76,7 +76,7 @@ class FolderStore implements ContainmentStore {
     return this.#signer?.keyId === signer?.keyId;
   }
 
-  async readAll(): Promise<StoreContents> {
+  async readAll(): Promise<ContainmentStoreContents> {
     const records: ContainmentRecord[] = [];
     let fault: GatewayError | undefined;
     try {
@@ -211,9 +211,9 @@ export async function readContainments(appliance: string): Promise<StoredContain
 const READ_TIME_LIMIT_MS = 5000;
 
 /** Reads a store. Returns a fault if it does not respond in time. */
-async function readWithTimeLimit(store: ContainmentStore): Promise<StoreContents> {
+async function readWithTimeLimit(store: ContainmentStore): Promise<ContainmentStoreContents> {
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<StoreContents>((resolve) => {
+  const timeout = new Promise<ContainmentStoreContents>((resolve) => {
     const message = safeMessage`${store.location} did not respond within ${READ_TIME_LIMIT_MS / 1000} s, so its containments are not enforced now. Check whether a share is unreachable or a file in it is not a regular file.`;
     const expire = (): void => resolve({ records: [], fault: new GatewayError('TIMEOUT', message, { sent: false }) });
     timer = setTimeout(expire, READ_TIME_LIMIT_MS);

@@ -1,14 +1,14 @@
 import { UnorderedList } from '../model/unordered-list';
 
 /** Work in progress that must end by its `deadline`, a value of `performance.now()` in milliseconds. */
-export interface Expirable {
+export interface DeadlineItem {
   index: number;
   deadline: number;
   expire(): void;
 }
 
 /** Watches the deadlines of all items with one timer, because one timer per request is costly. */
-export class DeadlineTimer<T extends Expirable> extends UnorderedList<T> {
+export class DeadlineTimer<T extends DeadlineItem> extends UnorderedList<T> {
   #timer: NodeJS.Timeout | undefined;
   #nextCheck = Infinity;
 

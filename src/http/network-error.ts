@@ -83,7 +83,7 @@ export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: stri
   }
   if (stage === 'answering')
     return new GatewayError('BAD_RESPONSE', safeMessage`The answer of ${trusted(host)} was cut short (${reason}).`, details);
-  if (isPlainHttp) return plainHttpRejected(host, reason);
+  if (isPlainHttp) return plainHttpError(host, reason);
   if (system.startsWith('HPE_') || system === 'UND_ERR_HEADERS_OVERFLOW') {
     return createError('BAD_RESPONSE', `{host} did not answer with HTTP (${system}). Check the port in the URL.`);
   }
@@ -91,7 +91,7 @@ export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: stri
 }
 
 /** A TLS server answers plain HTTP with a hangup, a TLS alert or a page that says so. */
-export function plainHttpRejected(host: string, reason: SafeMessage | string = trusted('400')): GatewayError {
+export function plainHttpError(host: string, reason: SafeMessage | string = trusted('400')): GatewayError {
   const words = safeMessage`${trusted(host)} did not answer plain HTTP (${reason}). If this is an HTTPS port, the URL must begin with https://.`;
   return new GatewayError('CONNECTION', words, { sent: true });
 }

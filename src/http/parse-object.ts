@@ -9,9 +9,13 @@ export function parseObject(reply: Reply): JsonObject {
   try {
     parsed = reply.body.json();
   } catch {
-    throw badResponse(reply, safeMessage`The appliance answered ${trusted(describeBody(reply))} instead of JSON (status ${reply.status}).`);
+    throw badResponseError(
+      reply,
+      safeMessage`The appliance answered ${trusted(describeBody(reply))} instead of JSON (status ${reply.status}).`,
+    );
   }
-  if (!isObject(parsed)) throw badResponse(reply, safeMessage`The appliance answered JSON that is not an object (status ${reply.status}).`);
+  if (!isObject(parsed))
+    throw badResponseError(reply, safeMessage`The appliance answered JSON that is not an object (status ${reply.status}).`);
   return parsed;
 }
 
@@ -22,6 +26,6 @@ function describeBody(reply: Reply): string {
   return 'something unreadable or truncated';
 }
 
-export function badResponse(reply: Reply, message: SafeMessage): GatewayError {
+export function badResponseError(reply: Reply, message: SafeMessage): GatewayError {
   return new GatewayError('BAD_RESPONSE', message, { status: reply.status, sent: true });
 }

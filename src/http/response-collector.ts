@@ -5,9 +5,9 @@ import { trusted, safeMessage } from '../model/safe-message';
 import type { Sink } from '../model/stream';
 import { ResponseBody } from './response-body';
 import { afterEventLoopTicks, REUSE_DELAY_TICKS, type ResponseHandler, type StreamEnd } from './connection-pool';
-import { MAX_RESPONSE_BYTES, MemoryReservation, responseTooLarge, responseMemoryExhausted } from './response-memory';
-import type { Expirable } from './deadline-timer';
-import { toNetworkError, plainHttpRejected, type ExchangeStage } from './network-error';
+import { MAX_RESPONSE_BYTES, MemoryReservation, responseTooLargeError, responseMemoryError } from './response-memory';
+import type { DeadlineItem } from './deadline-timer';
+import { toNetworkError, plainHttpError, type ExchangeStage } from './network-error';
 import type { Exchange, Reply } from './exchange';
 
 type Headers = Record<string, string | string[] | undefined>;
@@ -27,7 +27,7 @@ export interface EndpointState {
 }
 
 /** Collects one response. undici reports when the first byte is about to leave; this decides whether a failed write is unknown. */
-export class ResponseCollector implements ResponseHandler, Expirable {
+export class ResponseCollector implements ResponseHandler, DeadlineItem {
   index = 0;
   /** When the exchange got its connection; before that, when it was requested. */
   startedAt: number;
@@ -100,7 +100,7 @@ export class ResponseCollector implements ResponseHandler, Expirable {
     const total = length ? Number(length) : undefined;
     const { sink } = this.exchange;
     if (sink && status < 300) this.#stream(sink, controller, total);
-    else if ((total ?? 0) > MAX_RESPONSE_BYTES) this.#fail(responseTooLarge(this.endpoint.host));
+    else if ((total ?? 0) > MAX_RESPONSE_BYTES) this.#fail(responseTooLargeError(this.endpoint.host));
   }
 
   #stream(sink: Sink, controller: Dispatcher.DispatchController, total: number | undefined): void {
@@ -129,8 +129,8 @@ export class ResponseCollector implements ResponseHandler, Expirable {
     if (this.#sink && this.#bytes === 0 && startsLikeJson(chunk)) this.#sink = undefined;
     this.#bytes += chunk.length;
     if (this.#sink && !this.#sink.isBuffering) this.#sink.write(chunk);
-    else if (this.#bytes > MAX_RESPONSE_BYTES) this.#fail(responseTooLarge(this.endpoint.host));
-    else if (!this.#reservation.tryReserve(chunk.length)) this.#fail(responseMemoryExhausted(this.endpoint.host));
+    else if (this.#bytes > MAX_RESPONSE_BYTES) this.#fail(responseTooLargeError(this.endpoint.host));
+    else if (!this.#reservation.tryReserve(chunk.length)) this.#fail(responseMemoryError(this.endpoint.host));
     else if (this.#sink) this.#sink.write(chunk);
     else this.#body.add(chunk);
     if (this.#isPaused) controller.pause();
@@ -159,7 +159,7 @@ export class ResponseCollector implements ResponseHandler, Expirable {
   #complete(): void {
     const settleWithReply = (): void => this.#settle(undefined, this.#reply());
     if (this.endpoint.isPlainHttp && this.#status === 400 && /plain HTTP/i.test(this.#body.text()))
-      this.#settle(plainHttpRejected(this.endpoint.host));
+      this.#settle(plainHttpError(this.endpoint.host));
     else if (this.#bytes < LARGE_BODY_BYTES || this.#sink) settleWithReply();
     // The next request on this connection leaves first. The appliance then works while this process parses, which yields 50% more pages per
     // second.

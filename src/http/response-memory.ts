@@ -27,13 +27,13 @@ export class MemoryReservation {
   }
 }
 
-export function responseTooLarge(host: string): GatewayError {
+export function responseTooLargeError(host: string): GatewayError {
   return limitError(
     safeMessage`The answer of ${trusted(host)} is larger than ${trusted(toMebibytes(MAX_RESPONSE_BYTES))}. Ask for a smaller part of it, or export it to a file.`,
   );
 }
 
-export function responseMemoryExhausted(host: string): GatewayError {
+export function responseMemoryError(host: string): GatewayError {
   return limitError(
     safeMessage`With the answer of ${trusted(host)}, this process would hold more than ${trusted(toMebibytes(MAX_RESERVED_BYTES))} of answers. Run fewer requests at the same time.`,
   );

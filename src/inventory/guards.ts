@@ -28,7 +28,7 @@ function isTrue(value: unknown): boolean {
 }
 
 /** Checks that an entry does not loosen a guard of the defaults, because others may write the list. Errors: `BAD_INPUT`. */
-export function assertNotLooser(properties: Values, defaults: Values): void {
+export function assertGuardsNotWeakened(properties: Values, defaults: Values): void {
   for (const [name, isStrictEnough] of Object.entries(GUARDS)) {
     const [value, limit] = [properties[name], defaults[name]];
     if (value === undefined || limit === undefined || limit === '' || isStrictEnough(value, limit)) continue;

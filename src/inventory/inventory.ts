@@ -9,7 +9,7 @@ import { AllowedHosts } from './allowed-hosts';
 import { credentialsFromObject, type CredentialSet, type CredentialSource } from './credentials';
 import { checkDefaults, readEntries, type InventoryEntry } from './entry';
 import { GatewayRegistry, type SharedGateway } from './gateway-registry';
-import { assertNotLooser } from './guards';
+import { assertGuardsNotWeakened } from './guards';
 import { parseInventory, type InventoryFormat } from './parse-inventory';
 import { parseSelection, type Selectable } from './selection';
 
@@ -175,7 +175,7 @@ export class Inventory {
   /** Checks an entry without its credentials and the nodes of tls and proxy, which may be added later. */
   #check(entry: InventoryEntry): void {
     const properties = this.#properties(entry);
-    assertNotLooser(entry.properties, this.#defaults);
+    assertGuardsNotWeakened(entry.properties, this.#defaults);
     checkSettings(this.#toSettings({ ...properties, tls: undefined, proxy: undefined }, PLACEHOLDER_CREDENTIALS));
   }
 

@@ -81,7 +81,7 @@ export function countResults(results: readonly ApplianceResult[]): Pick<ManyAppl
   };
 }
 
-export function toManyData(results: ApplianceResult[], operation: string): ManyAppliancesData {
+export function toManyAppliancesData(results: ApplianceResult[], operation: string): ManyAppliancesData {
   const allData = results.flatMap((result) => ('data' in result ? [result.data] : []));
   const together = allData.length > 0 ? operations.get(operation)?.aggregate?.(allData) : undefined;
   return { ...countResults(results), results, ...(together !== undefined && { together }) };
@@ -92,11 +92,11 @@ export function createManyReport(report: Omit<ManyReportInput, 'results'> & { re
   data: ManyAppliancesData;
   envelope: Envelope;
 } {
-  return { data: toManyData(report.results, report.operation), envelope: toManyEnvelope(report) };
+  return { data: toManyAppliancesData(report.results, report.operation), envelope: toManyAppliancesEnvelope(report) };
 }
 
 /** The envelope of the whole run. Counts are sums, and the summary names the failed appliances. */
-export function toManyEnvelope(report: ManyReportInput): Envelope {
+export function toManyAppliancesEnvelope(report: ManyReportInput): Envelope {
   const { operation, selection, results, envelopes, dryRun, stopped, started } = report;
   const sum = (name: 'requests' | 'retries' | 'logins'): number => envelopes.reduce((all, envelope) => all + (envelope?.[name] ?? 0), 0);
   const plan = envelopes.flatMap((envelope, index): PlannedApplianceRequest[] =>
@@ -137,7 +137,7 @@ function templateFormatter(
 }
 
 /** The number of requests and appliances of a plan, as a phrase. */
-export function formatPlanned(translate: Translate, title: string, requests: number, appliances: number): string {
+export function formatPlannedRequests(translate: Translate, title: string, requests: number, appliances: number): string {
   const format = templateFormatter(translate);
   return format('planned', {
     title,
@@ -155,7 +155,7 @@ function summarizeMany({ operation, selection, input, results, stopped, translat
   const listedNames = names.slice(0, MAX_NAMES).join(', ');
   const namesText = names.length > MAX_NAMES ? format('more', { names: listedNames, n: names.length - MAX_NAMES }) : listedNames;
   const doneKey = total === 1 ? 'done-one' : 'done';
-  const parts = [planned === undefined ? format(doneKey, { title, ok, total }) : formatPlanned(translate, title, planned, total)];
+  const parts = [planned === undefined ? format(doneKey, { title, ok, total }) : formatPlannedRequests(translate, title, planned, total)];
   if (failed > 0) parts.push(format('failed', { n: failed, names: namesText }));
   if (skipped > 0) parts.push(format('skipped', { n: skipped }), stopped ? format(stopped, {}) : '');
   return translate('summary.sentence', SUMMARY_TEXTS.sentence, { parts: parts.join('') });

@@ -12,7 +12,7 @@ const SPARE_FILES = 32;
 const MIN_APPLIANCES_TO_CHECK = 32;
 
 /** The open files of this process. */
-export interface OpenFiles {
+export interface OpenFileUsage {
   /** The limit of open files. */
   readonly max: () => number;
   /** The number of open files. */
@@ -35,12 +35,12 @@ export const processFileLimitSource: FileLimitSource = {
 
 let cachedLimit: number | undefined;
 /** The limit is read once, because Node.js raises it to the allowed maximum at its start. */
-const PROCESS_OPEN_FILES: OpenFiles = { max: () => (cachedLimit ??= readOpenFileLimit(processFileLimitSource)), count: countOpenFiles };
+const PROCESS_OPEN_FILES: OpenFileUsage = { max: () => (cachedLimit ??= readOpenFileLimit(processFileLimitSource)), count: countOpenFiles };
 
 const connectedUntil = new WeakMap<Gateway, number>();
 
 /** Records that a gateway is in use, so it has a connection for some time. */
-export function markConnected(gateway: Gateway): void {
+export function markGatewayConnected(gateway: Gateway): void {
   connectedUntil.set(gateway, performance.now() + CONNECTION_KEEP_ALIVE_MS);
 }
 
@@ -62,7 +62,7 @@ export function checkOpenFiles(appliances: number, connectedCount: number, files
 }
 
 /** Counts the gateways that have a connection. */
-export function countConnected(gateways: readonly Gateway[]): number {
+export function countConnectedGateways(gateways: readonly Gateway[]): number {
   const now = performance.now();
   return gateways.filter((gateway) => (connectedUntil.get(gateway) ?? 0) > now).length;
 }

@@ -7,15 +7,15 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { mapConcurrently } from '../model/map-concurrently';
 import { trusted, safeMessage } from '../model/safe-message';
 import { defaultTranslate, createOperationTitle } from '../model/summary';
-import { checkOpenFiles, countConnected, markConnected } from './open-files';
+import { checkOpenFiles, countConnectedGateways, markGatewayConnected } from './open-files';
 import { planRollout, type RolloutPlan, type RolloutOptions } from './rollout-plan';
 import {
   countResults,
-  toManyData,
-  toManyEnvelope,
+  toManyAppliancesData,
+  toManyAppliancesEnvelope,
   toFailedResult,
   findPartialFailure,
-  formatPlanned,
+  formatPlannedRequests,
   type ApplianceResult,
   type ManyAppliancesData,
   type PlannedApplianceRequest,
@@ -160,7 +160,7 @@ class ManyRun {
         return [];
       }
     });
-    checkOpenFiles(gateways.length, countConnected(gateways));
+    checkOpenFiles(gateways.length, countConnectedGateways(gateways));
   }
 
   /** Runs the parts one after the other. In a part, `concurrency` appliances run at the same time. */
@@ -221,7 +221,7 @@ class ManyRun {
     const isOverLimit = maxAppliances === undefined && this.#targets.length > MAX_DESTROYED_APPLIANCES;
     const removalRefusal = this.#options.removalRefusal ?? (isOverLimit ? REMOVAL_REFUSAL : undefined);
     const gateway = target.gateway();
-    markConnected(gateway);
+    markGatewayConnected(gateway);
     const partOption = onPart && { onPart: (...part: Parameters<NonNullable<RunOptions['onPart']>>) => onPart(target, ...part) };
     return gateway.run(this.#operation, this.#inputs[index], {
       signal: this.#stop,
@@ -252,7 +252,7 @@ class ManyRun {
     const wouldChange = proposals.some((proposal) => proposal.wouldChange);
     if ((plan.length === 0 && !wouldChange) || this.#stop.aborted) return;
     const { translate = defaultTranslate, selection = '' } = this.#options;
-    const summary = `${formatPlanned(translate, this.#title(), plan.length, this.#targets.length)}.`;
+    const summary = `${formatPlannedRequests(translate, this.#title(), plan.length, this.#targets.length)}.`;
     this.#approved = await approve({ operation: this.#operation, appliance: selection, summary, plan, wouldChange });
   }
 
@@ -280,7 +280,7 @@ class ManyRun {
 
   #outcome(): RunOnManyOutcome {
     const { selection = '', translate = defaultTranslate, dryRun = false } = this.#options;
-    const data = toManyData(this.#results, this.#operation);
+    const data = toManyAppliancesData(this.#results, this.#operation);
     const report: ManyReportInput = {
       operation: this.#operation,
       selection,
@@ -292,7 +292,7 @@ class ManyRun {
       started: this.#started,
       translate,
     };
-    const envelope = toManyEnvelope(report);
+    const envelope = toManyAppliancesEnvelope(report);
     if (this.#stopReason === 'cancelled') {
       throw this.#failure(new GatewayError('ABORTED', safeMessage`Canceled: ${data.ok} of ${data.total} appliances were done.`), envelope);
     }

@@ -6,7 +6,7 @@ import { GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
 import { openRegularFile, readRegularFile } from '../files/open-regular-file';
 import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
-import { isPartialLine, parseLine, type JournalLine, type ChainLink, type LineOwner } from './journal-line';
+import { isPartialLine, parseLine, type JournalLine, type ChainLink, type JournalVerificationContext } from './journal-line';
 
 /** Matches `20261121-<machine>-<process>-<random>.jsonl`. */
 const FILE_NAME = /^(\d{8})-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}\.jsonl$/;
@@ -20,7 +20,7 @@ const MAX_JOURNAL_FILE_BYTES = 256 * 1024 * 1024;
 export const UNDO_FOLDER = 'undo';
 
 /** Files that this process still writes to. */
-export const activeFiles = new Set<string>();
+export const filesInUse = new Set<string>();
 
 /** Creates a unique file name. */
 export function createFileName(day: string): string {
@@ -28,7 +28,7 @@ export function createFileName(day: string): string {
 }
 
 /** Returns the current day in UTC, as file names contain it. */
-export function currentDay(): string {
+export function getCurrentDay(): string {
   return new Date().toISOString().slice(0, 10).replaceAll('-', '');
 }
 
@@ -38,7 +38,7 @@ export async function listFileNames(folder: string): Promise<string[]> {
 }
 
 /** Returns whether two files were written by the same process, as far as their names tell. */
-export function haveSameWriter(one: string, other: string): boolean {
+export function areFromSameProcess(one: string, other: string): boolean {
   const [, , host, pid] = FILE_NAME.exec(one) ?? [];
   const [, , otherHost, otherPid] = FILE_NAME.exec(other) ?? [];
   return host !== undefined && host === otherHost && pid === otherPid;
@@ -49,9 +49,9 @@ export function parseDay(name: string): string {
 }
 
 /** Returns whether no process writes to the file any more. A process on another machine counts as gone. */
-export async function isWriterGone(folder: string, name: string): Promise<boolean> {
+export async function isWriterProcessGone(folder: string, name: string): Promise<boolean> {
   const path = join(folder, name);
-  if (activeFiles.has(path)) return false;
+  if (filesInUse.has(path)) return false;
   const [, , host = '', pid = ''] = FILE_NAME.exec(name) ?? [];
   return host !== HOST_HASH || isOwnerGone(path, host, Number(pid));
 }
@@ -69,7 +69,7 @@ export async function readRawLines(path: string): Promise<{ readonly lines: Buff
 }
 
 /** Reads all lines of a file. Throws `BAD_CONFIG` for the first invalid line; no line is skipped. */
-export async function readJournalLines(folder: string, name: string, owner?: LineOwner): Promise<JournalLine[]> {
+export async function readJournalLines(folder: string, name: string, owner?: JournalVerificationContext): Promise<JournalLine[]> {
   const { lines, rest } = await readRawLines(join(folder, name));
   if (!isPartialLine(rest)) lines.push(rest);
   return lines.map((bytes, index) => {
@@ -82,24 +82,24 @@ export async function readJournalLines(folder: string, name: string, owner?: Lin
 
 /** Returns the last hash of each file that no other file follows yet. */
 export async function findChainEnds(folder: string): Promise<ChainLink[]> {
-  const fileEdges = await readFileEdges(folder, await listFileNames(folder));
+  const fileEdges = await readJournalFileEnds(folder, await listFileNames(folder));
   const followed = new Set(fileEdges.flatMap(({ first }) => first?.follows ?? []).map(({ hash }) => hash));
   return fileEdges.flatMap(({ file, hash }) => (hash === undefined || followed.has(hash) ? [] : [{ file, hash }]));
 }
 
-export interface FileEdges {
+export interface JournalFileEnds {
   readonly file: string;
   readonly first: JournalLine | undefined;
   /** Hash of the last complete line. */
   readonly hash: string | undefined;
 }
 
-export function readFileEdges(folder: string, names: readonly string[]): Promise<FileEdges[]> {
+export function readJournalFileEnds(folder: string, names: readonly string[]): Promise<JournalFileEnds[]> {
   return mapConcurrently(names, READ_CONCURRENCY, (name) => readEdges(folder, name));
 }
 
 /** Reads the first and the last line of a file without the lines between. */
-async function readEdges(folder: string, file: string): Promise<FileEdges> {
+async function readEdges(folder: string, file: string): Promise<JournalFileEnds> {
   const { handle, stats } = await openRegularFile(join(folder, file), undefined, MAX_JOURNAL_FILE_BYTES);
   try {
     const size = Number(stats.size);

@@ -47,7 +47,7 @@ export interface JournalLine extends JournalEntry {
 }
 
 /** Whose lines must have a valid code. */
-export interface LineOwner {
+export interface JournalVerificationContext {
   readonly appliance: string;
   readonly signer: RecordSigner | undefined;
 }
@@ -83,7 +83,7 @@ export interface LineCheck {
 }
 
 /** Parses and checks the bytes of one line. With `owner`, a line of this appliance needs a valid code. */
-export function parseLine(bytes: Buffer, file = '', owner?: LineOwner): LineCheck {
+export function parseLine(bytes: Buffer, file = '', owner?: JournalVerificationContext): LineCheck {
   const hash = HASH_SUFFIX.exec(bytes.toString('latin1', Math.max(0, bytes.length - HASH_SUFFIX_LENGTH)))?.[1];
   if (hash === undefined) return { line: undefined, problem: NOT_A_LINE, hashes: [] };
   const computedHash = sha256(bytes.subarray(0, bytes.length - HASH_SUFFIX_LENGTH));
@@ -93,7 +93,7 @@ export function parseLine(bytes: Buffer, file = '', owner?: LineOwner): LineChec
   return { line, problem, hashes: [hash, computedHash] };
 }
 
-function isTrusted(bytes: Buffer, { appliance }: JournalLine, file: string, owner: LineOwner | undefined): boolean {
+function isTrusted(bytes: Buffer, { appliance }: JournalLine, file: string, owner: JournalVerificationContext | undefined): boolean {
   if (!owner?.signer || appliance !== owner.appliance) return true;
   const end = bytes.length - HASH_SUFFIX_LENGTH;
   const start = Math.max(0, end - MAC_SUFFIX_LENGTH);

@@ -5,7 +5,7 @@ import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
 import type { RecordSigner } from '../model/record-signer';
 import { syncFolder } from '../files/atomic-file';
-import { findChainEnds, listFileNames, UNDO_FOLDER, createFileName, currentDay, activeFiles } from './journal-files';
+import { findChainEnds, listFileNames, UNDO_FOLDER, createFileName, getCurrentDay, filesInUse } from './journal-files';
 import { sealLine, sha256, type JournalEntry, type ChainLink } from './journal-line';
 import { JournalMemory, type WrittenLine } from './journal-memory';
 
@@ -213,7 +213,7 @@ export class JournalWriter {
 
   /** Returns today's file, and opens it if necessary. */
   async #currentFiles(): Promise<OpenFiles> {
-    const day = currentDay();
+    const day = getCurrentDay();
     if (this.#files?.day === day && !this.#mustReopen) return this.#files;
     // Lines in the previous file must be settled first.
     await this.#flushing;
@@ -237,13 +237,13 @@ export class JournalWriter {
     const name = createFileName(day);
     const path = join(this.folder, name);
     const undoFile = await open(join(undoFolder, name), 'ax', 0o600);
-    activeFiles.add(path);
+    filesInUse.add(path);
     try {
       const journalFile = await open(path, 'wx', 0o600);
       await syncFolder(this.folder);
       return { day, name, journalFile, undoFile, follows, size: 0, prev: '', count: 0 };
     } catch (error) {
-      activeFiles.delete(path);
+      filesInUse.delete(path);
       await undoFile.close();
       throw error;
     }
@@ -279,5 +279,5 @@ async function writeAll(handle: FileHandle, bytes: Buffer, position: number | nu
 
 async function closeFiles({ journalFile, undoFile, name }: OpenFiles, folder: string): Promise<void> {
   await Promise.all([journalFile.close(), undoFile.close()]).catch(() => undefined);
-  activeFiles.delete(join(folder, name));
+  filesInUse.delete(join(folder, name));
 }

@@ -5,10 +5,10 @@ import { toFileError } from '../files/file-error';
 import { EntryOrigins } from './entry-origins';
 import { parseDay, listFileNames, readJournalLines } from './journal-files';
 import type { UndoPart } from './undo-store';
-import type { JournalEntry, JournalLine, LineOwner } from './journal-line';
+import type { JournalEntry, JournalLine, JournalVerificationContext } from './journal-line';
 
 /** Selects entries. All given conditions must match. */
-export interface JournalFilter extends Pick<LineOwner, 'appliance'>, Partial<Pick<LineOwner, 'signer'>> {
+export interface JournalFilter extends Pick<JournalVerificationContext, 'appliance'>, Partial<Pick<JournalVerificationContext, 'signer'>> {
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
   readonly operation?: string | undefined;
@@ -37,7 +37,7 @@ export async function listJournalEntries(
 export async function findJournalEntries(
   folder: string,
   ids: readonly string[],
-  owner?: LineOwner,
+  owner?: JournalVerificationContext,
 ): Promise<(EntryWithUndo | undefined)[]> {
   const entriesById = new Map((await readEntries(folder, undefined, owner)).map((found) => [found.entry.id, found]));
   return ids.map((id) => entriesById.get(id));
@@ -50,7 +50,11 @@ export interface EntryWithUndo {
 }
 
 /** Reads each entry once: its completed fields with the time of its announcement. Undo data counts only with the announcement. */
-async function readEntries(folder: string, since: Date | undefined, owner: LineOwner | undefined): Promise<EntryWithUndo[]> {
+async function readEntries(
+  folder: string,
+  since: Date | undefined,
+  owner: JournalVerificationContext | undefined,
+): Promise<EntryWithUndo[]> {
   const firstDay = since?.toISOString().slice(0, 10).replaceAll('-', '') ?? '';
   const entries = new Map<string, EntryWithUndo>();
   const files = (await listFileNamesIfExists(folder)).filter((file) => parseDay(file) >= firstDay);

@@ -14,7 +14,11 @@ import type { EntryWithUndo } from './read-entries';
  * Restores the state before a write if the current state is the state that the write left. Returns values that cannot come back. Throws
  * `CONFLICT` with `cause.diff` if somebody has changed it since, and `BAD_INPUT` for an entry without undo; then nothing was sent.
  */
-export async function undoWrite(store: UndoStore, { entry, undoParts }: EntryWithUndo, call: OperationContext): Promise<FieldLocation[]> {
+export async function undoJournalEntry(
+  store: UndoStore,
+  { entry, undoParts }: EntryWithUndo,
+  call: OperationContext,
+): Promise<FieldLocation[]> {
   assertUndoable(entry);
   const undoData = await store.read(entry.id, undoParts);
   assertBelongsToRequest(entry, undoData);

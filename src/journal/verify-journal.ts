@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readFileEdges, listFileNames, isWriterGone, readRawLines } from './journal-files';
+import { readJournalFileEnds, listFileNames, isWriterProcessGone, readRawLines } from './journal-files';
 import { EntryOrigins } from './entry-origins';
-import { isPartialLine, parseLine, type LineOwner } from './journal-line';
+import { isPartialLine, parseLine, type JournalVerificationContext } from './journal-line';
 import { JournalWriter } from './journal-writer';
 
 /** One problem. `line` counts from 1; 0 stands for the whole file. */
@@ -26,10 +26,14 @@ const RETRY_DELAYS_MS = [20, 100, 500];
  * Verifies every line: its own hash, the hash of the previous line, and the links between files. An incomplete line is valid only at the
  * end of a file whose process is gone. Lines cut off from the end of the latest file cannot be detected here, because nothing follows them.
  */
-export async function verifyJournal(folder: string, owner?: LineOwner, stateFolder?: string): Promise<JournalVerification> {
+export async function verifyJournal(
+  folder: string,
+  owner?: JournalVerificationContext,
+  stateFolder?: string,
+): Promise<JournalVerification> {
   const last = await JournalWriter.findLastWritten(folder, stateFolder);
   const names = await listFileNamesOrNone(folder, last !== undefined);
-  const links = (await readFileEdges(folder, names)).flatMap(({ file, first }) =>
+  const links = (await readJournalFileEnds(folder, names)).flatMap(({ file, first }) =>
     (first?.follows ?? []).map((link) => ({ ...link, follower: file })),
   );
   const broken: BrokenLine[] = [];
@@ -80,7 +84,7 @@ class FileCheck {
 
   constructor(
     readonly file: string,
-    readonly owner: LineOwner | undefined,
+    readonly owner: JournalVerificationContext | undefined,
     readonly origins: EntryOrigins,
   ) {}
 
@@ -88,14 +92,14 @@ class FileCheck {
     const path = join(folder, this.file);
     let { lines, rest } = await readRawLines(path);
     for (const delayMs of RETRY_DELAYS_MS) {
-      if (rest.length === 0 || (await isWriterGone(folder, this.file))) break;
+      if (rest.length === 0 || (await isWriterProcessGone(folder, this.file))) break;
       await wait(delayMs);
       ({ lines, rest } = await readRawLines(path));
     }
     for (const bytes of lines) this.#checkLine(bytes);
     if (rest.length === 0) return;
     if (!isPartialLine(rest)) this.#checkLine(rest);
-    else if (!(await isWriterGone(folder, this.file))) this.#report(this.lines + 1, 'it is incomplete, but its process is running');
+    else if (!(await isWriterProcessGone(folder, this.file))) this.#report(this.lines + 1, 'it is incomplete, but its process is running');
   }
 
   #checkLine(bytes: Buffer): void {

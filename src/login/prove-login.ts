@@ -14,7 +14,7 @@ export interface ProveLoginOptions {
 }
 
 /** Returns the setting that prevents an isolated login, or undefined. */
-export function unprovableReason({ login, secondFactor }: CheckedSettings): 'flow' | 'key' | undefined {
+export function getUnprovableReason({ login, secondFactor }: CheckedSettings): 'flow' | 'key' | undefined {
   if (login === 'key') return 'key';
   return secondFactor === 'flow' ? 'flow' : undefined;
 }

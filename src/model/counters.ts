@@ -87,7 +87,7 @@ export interface CounterValues {
   readonly connections: { readonly open: number; readonly waiting: number; readonly opened: number };
 }
 
-export function counterValues(counters: Counters, connections: CounterValues['connections']): CounterValues {
+export function toCounterValues(counters: Counters, connections: CounterValues['connections']): CounterValues {
   const { since, runs, failures, requests, retries, logins } = counters;
   const plain = (counts: CountsByCode): Record<string, number> => Object.fromEntries([...counts].map(([code, { n }]) => [code, n]));
   const byMethod = <T>(value: (entry: MethodCounters) => T): Record<string, T> =>

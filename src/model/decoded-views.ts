@@ -32,7 +32,7 @@ const ESCAPE_DECODERS: readonly EscapeDecoder[] = [
  * search for each of them. Texts escaped twice in any two ways, or three times in the same way, are decoded too, because JSON can hold JSON
  * that holds a message. A generator keeps only a few forms in memory.
  */
-export function decodedViews(text: string): Generator<DecodedView> {
+export function createDecodedViews(text: string): Generator<DecodedView> {
   return decodeNestedViews({ text, toSourceIndex: (index) => index }, []);
 }
 

@@ -1,5 +1,5 @@
 /** From the first character to the one after the last. */
-export type Span = [start: number, end: number];
+export type MatchSpan = [start: number, end: number];
 
 /** Shorter texts occur inside ordinary words, so they count only where they stand alone. */
 const MIN_LONG_LENGTH = 4;
@@ -31,7 +31,7 @@ export class MultiStringSearch {
   }
 
   /** Returns the matches in order. Matches of short texts may overlap with others. */
-  findSpans(text: string): Span[] {
+  findSpans(text: string): MatchSpan[] {
     const spans = this.#longSpans(text);
     for (const short of this.#short) addStandaloneSpans(text, short, spans);
     return this.#short.length === 0 ? spans : spans.sort(([one], [other]) => one - other);
@@ -43,8 +43,8 @@ export class MultiStringSearch {
     return this.#long.length > 0 && this.#nextCandidate(text, 0) >= 0;
   }
 
-  #longSpans(text: string): Span[] {
-    const spans: Span[] = [];
+  #longSpans(text: string): MatchSpan[] {
+    const spans: MatchSpan[] = [];
     if (this.#long.length === 0) return spans;
     for (let start = this.#nextCandidate(text, 0); start >= 0; start = this.#nextCandidate(text, start + 1)) {
       const length = this.#longestAt(text, start);
@@ -87,7 +87,7 @@ export class MultiStringSearch {
 }
 
 /** Merges overlapping matches, so that the list never gets longer than the text. */
-function addSpan(spans: Span[], start: number, end: number): void {
+function addSpan(spans: MatchSpan[], start: number, end: number): void {
   const last = spans.at(-1);
   if (last && start < last[1]) last[1] = Math.max(last[1], end);
   else spans.push([start, end]);
@@ -106,7 +106,7 @@ function toSlot(text: string): number {
   return slot;
 }
 
-function addStandaloneSpans(text: string, needle: string, spans: Span[]): void {
+function addStandaloneSpans(text: string, needle: string, spans: MatchSpan[]): void {
   for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1)) {
     const end = at + needle.length;
     if (!isWordAt(text, at - 1) && !isWordAt(text, end)) spans.push([at, end]);

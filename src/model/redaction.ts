@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { GatewayError } from './error';
 import { isObject, type JsonObject } from './json';
-import { MultiStringSearch, type Span } from './multi-string-search';
+import { MultiStringSearch, type MatchSpan } from './multi-string-search';
 import { findSecrets, isSecretKey, maskSecretValue, parseNestedJson, type SecretValue } from './secrets';
 import { SafeMessage } from './safe-message';
-import { decodedViews } from './decoded-views';
+import { createDecodedViews } from './decoded-views';
 
 /** Replaces a secret. */
 export const MASK = '••••';
@@ -24,7 +24,7 @@ const MAX_DEPTH = 200;
 const PATH = /^\/\S*$/;
 const WORD = /^[a-z-]{1,15}$/;
 
-/** The first characters of the escapes that `decodedViews` knows. */
+/** The first characters of the escapes that `createDecodedViews` knows. */
 const ESCAPE = /[%+\\&]/;
 
 /** Complete texts, and beginnings of longer ones. */
@@ -179,15 +179,15 @@ export class Redactor {
     return this.#masksEverything || (this.#parent !== undefined && this.#parent.#isMaskingEverything());
   }
 
-  #spans(text: string): Span[] {
+  #spans(text: string): MatchSpan[] {
     const spans = this.#findSpans(text);
     return PATH.test(text) ? spans.filter(([start, end]) => !WORD.test(text.slice(start, end))) : spans;
   }
 
-  #findSpans(text: string): Span[] {
+  #findSpans(text: string): MatchSpan[] {
     const searches = this.#searches();
-    const spans: Span[] = [];
-    for (const view of decodedViews(text)) {
+    const spans: MatchSpan[] = [];
+    for (const view of createDecodedViews(text)) {
       for (const { complete, prefixes } of searches) {
         const [first] = prefixes.findSpans(view.text);
         if (first) spans.push([view.toSourceIndex(first[0]), text.length]);
@@ -229,7 +229,7 @@ function setOwn(target: Record<string, unknown>, name: string, value: unknown): 
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-function maskSpans(text: string, spans: Span[]): string {
+function maskSpans(text: string, spans: MatchSpan[]): string {
   if (spans.length === 0) return text;
   spans.sort(([one], [other]) => one - other);
   const shown: string[] = [];
@@ -251,7 +251,7 @@ function takeHead(secret: SecretValue): SecretValue {
   return secret.subarray(0, HEAD_LENGTH - excess);
 }
 
-/** The forms to search for: literal, hexadecimal and base64, alone and inside longer data. `decodedViews` handles escapes. */
+/** The forms to search for: literal, hexadecimal and base64, alone and inside longer data. `createDecodedViews` handles escapes. */
 function listSearchForms(secret: SecretValue, isComplete: boolean): string[] {
   const text = typeof secret === 'string' ? secret : secret.toString('utf8');
   const wellFormed = text.toWellFormed();

@@ -72,7 +72,7 @@ export function requiredCredentials(login: unknown, secondFactor: unknown): read
 }
 
 /** HTTP Basic authentication ends the user name at the first colon. */
-export function hasColon(username: string | undefined): boolean {
+export function containsColon(username: string | undefined): boolean {
   return username?.includes(':') === true;
 }
 

@@ -1,6 +1,6 @@
 import { GatewayError } from './error';
 import {
-  hasColon,
+  containsColon,
   isValidConnections,
   isValidRate,
   isValidTimeout,
@@ -163,7 +163,7 @@ export function checkSettings(settings: Settings): CheckedSettings {
   }
   if (login !== 'key') {
     for (const name of ['username', 'secondUsername'] as const) {
-      if (hasColon(settings[name]))
+      if (containsColon(settings[name]))
         throw badConfig(safeMessage`${trusted(name)} has a colon, which HTTP Basic authentication cannot carry.`);
     }
   }

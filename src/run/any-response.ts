@@ -1,6 +1,6 @@
 import { safeMessage } from '../model/safe-message';
 import { isUtf8 } from 'node:buffer';
-import { badResponse } from '../http/parse-object';
+import { badResponseError } from '../http/parse-object';
 import type { Reply } from '../http/exchange';
 import { emptyResultLists, type ResultLists } from '../model/envelope';
 import { GatewayError } from '../model/error';
@@ -60,7 +60,7 @@ export class AnyResponse implements Sink {
     if (typeof value === 'string') {
       assertNoNamedRefusal(reply.status, value);
       if (HTML_PAGE.test(value))
-        throw badResponse(reply, safeMessage`The appliance answered a write with an HTML page (status ${reply.status}).`);
+        throw badResponseError(reply, safeMessage`The appliance answered a write with an HTML page (status ${reply.status}).`);
     }
     const result = isObject(value) ? value['result'] : undefined;
     const isNothing = value === '' || (isObject(value) && Object.keys(value).every((key) => key === 'result'));
@@ -82,7 +82,7 @@ export class AnyResponse implements Sink {
         return JSON.parse(text);
       } catch {
         if (JSON_TYPE.test(contentType))
-          throw badResponse(reply, safeMessage`The appliance sent JSON that is invalid or truncated (status ${reply.status}).`);
+          throw badResponseError(reply, safeMessage`The appliance sent JSON that is invalid or truncated (status ${reply.status}).`);
       }
     }
     return isText ? text : bytes;

@@ -9,7 +9,7 @@ import { isNoOp } from './retry-policy';
 const FATAL_CODES = new Set<ErrorCode>(['LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED', 'TLS', 'BAD_CONFIG']);
 
 /** Masks secrets in values, and in the untrusted parts of an error message. `value` returns a value without secrets itself. */
-export interface Masker {
+export interface SecretMasker {
   value<T>(value: T): T;
   message(error: GatewayError): string;
 }
@@ -25,7 +25,7 @@ export interface BulkOptions<T> {
   readonly describeItem: (item: T) => unknown;
   readonly work: (item: T, index: number) => Promise<BulkItemOutcome>;
   readonly concurrency: number;
-  readonly masker: Masker;
+  readonly masker: SecretMasker;
   /** True in a dry run. */
   readonly isPlanned: boolean;
   /** Called after each item with the number of finished items. */

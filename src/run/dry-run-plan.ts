@@ -4,14 +4,14 @@ import { toJsonText } from '../model/json-text';
 import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
 import { redactQuery } from '../model/secrets';
-import type { Masker } from './bulk';
+import type { SecretMasker } from './bulk';
 
 /** The requests that a dry run would send, with secrets masked. */
 export class DryRunPlan {
   readonly requests: PlannedRequest[] = [];
-  readonly #masker: Masker;
+  readonly #masker: SecretMasker;
 
-  constructor(masker: Masker) {
+  constructor(masker: SecretMasker) {
     this.#masker = masker;
   }
 

@@ -6,7 +6,7 @@ import { redactQuery } from '../model/secrets';
 import type { Translate } from '../model/summary';
 import { SUMMARY_TEXTS } from '../model/summary-texts';
 import type { RunState } from './run-state';
-import type { Masker } from './bulk';
+import type { SecretMasker } from './bulk';
 import { isNoOp } from './retry-policy';
 
 /** Facts about a run for its envelope, besides its record. */
@@ -52,20 +52,20 @@ export function createEnvelope(
 }
 
 /** Masks what the appliance and the operation say about a successful write. */
-export function redactWriteEnvelope(envelope: Envelope, { record }: RunState, masker: Masker): void {
+export function redactWriteEnvelope(envelope: Envelope, { record }: RunState, masker: SecretMasker): void {
   const fields = masker.value(record.envelopeFields);
   if (fields !== record.envelopeFields) Object.assign(envelope, fields);
   envelope.request = redactRequest(envelope.request, masker);
   envelope.result = masker.value(envelope.result);
 }
 
-function redactRequest(request: Envelope['request'], masker: Masker): Envelope['request'] {
+function redactRequest(request: Envelope['request'], masker: SecretMasker): Envelope['request'] {
   const redacted = masker.value(request);
   return redacted && request && redacted !== request ? { ...redacted, method: request.method } : request;
 }
 
 /** Creates the envelope of a failure, with text from outside masked. */
-export function createRunFailureEnvelope(runInfo: RunInfo, error: GatewayError, run: RunState, masker: Masker): Envelope {
+export function createRunFailureEnvelope(runInfo: RunInfo, error: GatewayError, run: RunState, masker: SecretMasker): Envelope {
   const { status, result, reason, resumeId, extra } = error.details;
   const { record } = run;
   const envelope = createEnvelope(runInfo, run);

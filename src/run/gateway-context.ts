@@ -2,7 +2,7 @@ import type { RecordSigner } from '../model/record-signer';
 import type { OperationContext, HostInfo, SupportInfo } from '../model/operation-context';
 import type { AbortSignalLike } from '../model/abort';
 import type { Coordination } from '../model/coordination';
-import { counterValues } from '../model/counters';
+import { toCounterValues } from '../model/counters';
 import { asGatewayError } from '../model/error';
 import { redactSettings } from '../model/redacted-settings';
 import type { ReadCache } from './read-cache';
@@ -34,7 +34,7 @@ export function getSupportInfo({ settings, transport, hostInfo }: GatewayContext
   const { counters, load, opened, exchangeLog } = transport;
   return {
     settings: redactSettings(settings),
-    counters: counterValues(counters, { ...load, opened }),
+    counters: toCounterValues(counters, { ...load, opened }),
     exchanges: exchangeLog.list(),
     host: hostInfo?.() ?? {},
   };

@@ -13,12 +13,12 @@ export function startStream({ options, record }: RunState): void {
 export function emitPart(run: RunState, data: unknown, part: PartInfo): void {
   const { record, options } = run;
   record.emittedParts = (record.emittedParts ?? 0) + 1;
-  record.emittedItems += countRecords(data);
+  record.emittedItems += countReturnedRecords(data);
   options.onEmit?.(data, part, run);
 }
 
 /** Number of records in a part: those of a page, or one. */
-export function countRecords(part: unknown): number {
+export function countReturnedRecords(part: unknown): number {
   return Array.isArray(part) ? part.length : 1;
 }
 

@@ -1,4 +1,4 @@
-import { badResponse, parseObject } from '../http/parse-object';
+import { badResponseError, parseObject } from '../http/parse-object';
 import { GatewayError } from '../model/error';
 import type { Reply } from '../http/exchange';
 import type { ErrorCode } from '../model/error-codes';
@@ -126,7 +126,7 @@ function findNamedMessageInResult({ info, warnings, errors }: ResultLists): stri
 
 /** Only non-empty lists may be present; entries are `{ message }`. */
 export function readResultLists(reply: Reply, result: unknown): ResultLists {
-  if (!isObject(result)) throw badResponse(reply, safeMessage`The appliance answered ${reply.status} without a result.`);
+  if (!isObject(result)) throw badResponseError(reply, safeMessage`The appliance answered ${reply.status} without a result.`);
   return {
     info: readMessages(reply, result['info']),
     warnings: readMessages(reply, result['warnings']),
@@ -136,11 +136,11 @@ export function readResultLists(reply: Reply, result: unknown): ResultLists {
 
 function readMessages(reply: Reply, list: unknown): Message[] {
   if (list === undefined || list === null) return [];
-  if (!Array.isArray(list)) throw badResponse(reply, safeMessage`The appliance answered a result whose lists are not lists.`);
+  if (!Array.isArray(list)) throw badResponseError(reply, safeMessage`The appliance answered a result whose lists are not lists.`);
   return list.map((entry: unknown) => {
     if (typeof entry === 'string') return { message: entry };
     if (isObject(entry) && typeof entry['message'] === 'string') return { message: entry['message'] };
-    throw badResponse(reply, safeMessage`The appliance answered a result with a message that is not text.`);
+    throw badResponseError(reply, safeMessage`The appliance answered a result with a message that is not text.`);
   });
 }
 

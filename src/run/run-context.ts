@@ -17,7 +17,7 @@ import { emitPart, reportProgress, startStream } from './output';
 import { createRawConnection, forReadsOnly } from './raw-exchange';
 import { download, readAny, readJson } from './reads';
 import { RunState, type PartInfo } from './run-state';
-import { upload, writeAny, writeOne } from './writes';
+import { upload, writeAny, writeAndRecord } from './writes';
 
 export type { RunContextOptions } from './run-state';
 
@@ -43,7 +43,7 @@ export class RunContext extends RunState implements OperationContext {
   }
 
   write(request: Request, plannedBody?: JsonObject): Promise<WriteResult> {
-    return writeOne(this, plannedBody ? { request, plannedBody } : { request });
+    return writeAndRecord(this, plannedBody ? { request, plannedBody } : { request });
   }
 
   writeAny(request: Request, content?: RawBody): Promise<unknown> {

@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '../model/abort';
 import type { OperationContext, Progress } from '../model/operation-context';
-import type { Masker } from './bulk';
+import type { SecretMasker } from './bulk';
 import { DryRunPlan } from './dry-run-plan';
 import type { GatewayContext } from './gateway-context';
 import { HeldLeases } from './locks';
@@ -17,7 +17,7 @@ export interface PartInfo {
 export interface RunContextOptions {
   readonly dryRun: boolean;
   readonly signal?: AbortSignalLike | undefined;
-  readonly masker: Masker;
+  readonly masker: SecretMasker;
   onEmit?: ((data: unknown, part: PartInfo, run: RunState) => void) | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
   /** Refuses a write before it counts as the request of the run. */

@@ -13,7 +13,7 @@ import type { RunState } from './run-state';
 import type { WriteResponse } from './sender';
 
 /** Runs one write and records its result. */
-export async function writeOne(run: RunState, write: PendingWrite): Promise<WriteResult> {
+export async function writeAndRecord(run: RunState, write: PendingWrite): Promise<WriteResult> {
   const { status, result, changed } = await runWrite(run, write);
   run.record.recordWrite(status, result, changed ?? (mayLeaveUnchanged(write) ? null : true));
   return { result };
@@ -64,7 +64,7 @@ export async function writeAny(run: RunState, request: Request, content: RawBody
   const plannedBody = content && { 'content-type': content.type, bytes: content.bytes.length };
   const digest = content && (() => Promise.resolve(createHash('sha256').update(content.bytes).digest('hex')));
   const parseResult = (reply: Reply): ResultLists => response.readWriteResult(reply);
-  const writeResult = await writeOne(run, {
+  const writeResult = await writeAndRecord(run, {
     request,
     openExchange,
     parseResult,
@@ -90,7 +90,7 @@ export async function upload(
     return { body: body.body, headers: body.headers, timeoutSeconds: run.gatewayContext.settings.transferTimeout };
   };
   try {
-    return await writeOne(run, { request, plannedBody, openExchange, ...(digest && { digest }) });
+    return await writeAndRecord(run, { request, plannedBody, openExchange, ...(digest && { digest }) });
   } finally {
     // An exchange that was cut off leaves its file open.
     for (const body of opened) body.close();

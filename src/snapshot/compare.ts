@@ -3,12 +3,12 @@ import { badInput } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
-import { crawl, addCrawlToEnvelope } from './crawl';
+import { crawlConfiguration, addCrawlToEnvelope } from './crawl';
 import { IgnoreRules } from './ignore-rules';
 import { SNAPSHOT_FORMAT } from './manifest';
 import { isPathWithin, isPathWithinAny } from './resource-path';
 import { createFolderReference, createMessageReference, createApplianceReference, type ComparisonReference } from './comparison-reference';
-import { isEmptyResource, canonicalize } from './resource';
+import { isEmptyResource, canonicalizeResource } from './resource';
 import { resolveRootPath } from './take';
 import { formatComparison } from './diff-text';
 
@@ -62,7 +62,7 @@ class SnapshotComparer {
   }
 
   async run(root: string, call: OperationContext): Promise<TreeComparison> {
-    const crawlResult = await crawl(
+    const crawlResult = await crawlConfiguration(
       { root, ignore: this.#ignore, onResource: (path, resource) => this.#compareResource(path, resource) },
       call,
     );
@@ -92,7 +92,7 @@ class SnapshotComparer {
   async #compareResource(path: string, resource: JsonObject): Promise<void> {
     const before = await this.#reference.read(path);
     if (before !== undefined) {
-      this.#differencesByPath.set(path, compareResources(path, this.#ignore.filterResource(path, before), canonicalize(resource)));
+      this.#differencesByPath.set(path, compareResources(path, this.#ignore.filterResource(path, before), canonicalizeResource(resource)));
     } else if (!isEmptyResource(resource) && !isPathWithinAny(path, this.#reference.unreadable)) this.#differencesByPath.set(path, 'added');
   }
 

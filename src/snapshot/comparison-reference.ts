@@ -5,9 +5,9 @@ import type { OperationContext } from '../model/operation';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import { SnapshotFolder } from './snapshot-folder';
 import type { IgnoreRules } from './ignore-rules';
-import { SNAPSHOT_FORMAT, isResourcePath, parseOrigin } from './manifest';
+import { SNAPSHOT_FORMAT, isResourcePath, parseSnapshotOrigin } from './manifest';
 import { isPathWithin } from './resource-path';
-import { readTree } from './take';
+import { readConfigurationTree } from './take';
 
 /** The state that the current configuration is compared with. */
 export interface ComparisonReference {
@@ -27,7 +27,7 @@ const NO_PATHS: ReadonlySet<string> = new Set();
 
 /** Creates a reference from a snapshot in a message. Throws `BAD_INPUT` for anything else. */
 export function createMessageReference(snapshot: JsonObject): ComparisonReference {
-  const origin = parseOrigin(snapshot);
+  const origin = parseSnapshotOrigin(snapshot);
   const { resources } = snapshot;
   if (!origin || !isObject(resources))
     throw badInput(
@@ -74,7 +74,7 @@ export async function createApplianceReference(
   ignore: IgnoreRules,
   call: OperationContext,
 ): Promise<ComparisonReference> {
-  const { resources, crawlResult } = await call.onAppliance(name, (other) => readTree(root, ignore, other));
+  const { resources, crawlResult } = await call.onAppliance(name, (other) => readConfigurationTree(root, ignore, other));
   return {
     label: safeMessage`${name}`,
     path: root,

@@ -45,7 +45,7 @@ interface PendingLink {
 }
 
 /** Reads everything below a path and follows every link once, in parallel. Throws the first read error with its path. */
-export function crawl(options: CrawlOptions, call: OperationContext): Promise<CrawlResult> {
+export function crawlConfiguration(options: CrawlOptions, call: OperationContext): Promise<CrawlResult> {
   return new Crawler(options, call).run();
 }
 

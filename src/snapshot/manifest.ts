@@ -5,7 +5,7 @@ import { CONFIGURATION_ROOT } from '../model/path';
 import { safeMessage } from '../model/safe-message';
 import { readJsonFile } from '../files/read-json-file';
 import { isPathWithin, normalizePath } from './resource-path';
-import { toFileText } from './resource';
+import { toResourceFileText } from './resource';
 
 export const SNAPSHOT_FORMAT = 'gateway-snapshot/1';
 /** No resource has this name, because no segment starts with a dot. */
@@ -43,7 +43,7 @@ export function serializeManifest({ appliance, release, path, ignore, roots, nam
       names: Object.fromEntries(Object.entries(names).sort(([a], [b]) => (a < b ? -1 : 1))),
     }),
   };
-  return toFileText(content);
+  return toResourceFileText(content);
 }
 
 /** Reads the manifest; undefined if there is none. Throws `BAD_INPUT` if it is damaged. */
@@ -60,7 +60,7 @@ export async function readSnapshotManifest(folder: string): Promise<SnapshotMani
 }
 
 function parseManifest(value: JsonObject): SnapshotManifest | undefined {
-  const origin = parseOrigin(value);
+  const origin = parseSnapshotOrigin(value);
   const { roots, names = {} } = value;
   if (!origin || !isStringArray(roots) || !isObject(names)) return undefined;
   const paths = Object.entries(names);
@@ -69,7 +69,7 @@ function parseManifest(value: JsonObject): SnapshotManifest | undefined {
 }
 
 /** Parses the header of a snapshot; undefined if it is not one. */
-export function parseOrigin(value: JsonObject): SnapshotOrigin | undefined {
+export function parseSnapshotOrigin(value: JsonObject): SnapshotOrigin | undefined {
   const { format, appliance, release, path, ignore = [], 'serial-number': serial } = value;
   if (format !== SNAPSHOT_FORMAT || typeof appliance !== 'string' || !isResourcePath(path) || !isStringArray(ignore)) return undefined;
   return { appliance, 'serial-number': stringOrNull(serial), release: stringOrNull(release), path, ignore };

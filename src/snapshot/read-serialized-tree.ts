@@ -1,9 +1,9 @@
 import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
-import { crawl, addCrawlToEnvelope } from './crawl';
+import { crawlConfiguration, addCrawlToEnvelope } from './crawl';
 import { IgnoreRules } from './ignore-rules';
 import { isPathWithinAny } from './resource-path';
-import { canonicalize } from './resource';
+import { canonicalizeResource } from './resource';
 import { resolveRootPath, type TakeSnapshotInput } from './take';
 import type { SerializedTree } from './serialized-tree';
 
@@ -15,12 +15,12 @@ export async function readSerializedTree(
 ): Promise<SerializedTree> {
   const resources = new Map<string, string>();
   const onResource = (resourcePath: string, resource: JsonObject): Promise<void> => {
-    const text = JSON.stringify(canonicalize(resource));
+    const text = JSON.stringify(canonicalizeResource(resource));
     const before = previous?.resources.get(resourcePath);
     resources.set(resourcePath, before === text ? before : text);
     return Promise.resolve();
   };
-  const crawlResult = await crawl({ root: resolveRootPath(path, call), ignore: new IgnoreRules(ignore), onResource }, call);
+  const crawlResult = await crawlConfiguration({ root: resolveRootPath(path, call), ignore: new IgnoreRules(ignore), onResource }, call);
   addCrawlToEnvelope(crawlResult, call);
   for (const resourcePath of resources.keys()) if (isPathWithinAny(resourcePath, crawlResult.vanished)) resources.delete(resourcePath);
   return { resources, forbidden: crawlResult.forbidden };

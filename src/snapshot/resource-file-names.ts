@@ -40,7 +40,7 @@ export function parseFileSegments(names: readonly string[]): string | undefined 
 export const ROOT_FILE_NAME = ROOT_NAME + SUFFIX;
 
 /** Returns every name that the file or the folder of a first segment can have, also one that is shortened by a hash. */
-export function toTopLevelNames(segment: string): string[] {
+export function getTopLevelNames(segment: string): string[] {
   return [false, true].flatMap((hasCaseCollision) => [
     toFileName(segment, hasCaseCollision, true),
     toFileName(segment, hasCaseCollision, false) + SUFFIX,

@@ -74,7 +74,7 @@ function isLink(value: unknown): value is { readonly href: string } {
 }
 
 /** Returns the stored form of a resource: sorted keys, masked secrets. */
-export function canonicalize(resource: JsonObject): JsonObject {
+export function canonicalizeResource(resource: JsonObject): JsonObject {
   return sortKeys(maskResourceSecrets(resource)) as JsonObject;
 }
 
@@ -91,6 +91,6 @@ export function isEmptyResource(resource: JsonObject): boolean {
 }
 
 /** Serializes a resource so that Git can compare it line by line. */
-export function toFileText(resource: JsonObject): string {
+export function toResourceFileText(resource: JsonObject): string {
   return `${JSON.stringify(resource, null, 2)}\n`;
 }

@@ -14,8 +14,8 @@ import { findCounterpart } from '../change/merge-for-put';
 import { findEntryLists } from '../change/resource-state';
 import { IgnoreRules } from './ignore-rules';
 import { isPathWithin, isPathWithinAny } from './resource-path';
-import { isEmptyResource, canonicalize } from './resource';
-import { readOrigin, refuseOtherAppliance, resolveRootPath } from './take';
+import { isEmptyResource, canonicalizeResource } from './resource';
+import { readSnapshotOrigin, assertSameAppliance, resolveRootPath } from './take';
 import { DependencyScheduler } from './dependency-scheduler';
 import { containsOnlyLinks } from '../change/hyperlinks';
 
@@ -45,7 +45,7 @@ export async function revertSnapshot({ folder: folderPath, path }: RevertSnapsho
   // A damaged file must be found before anything is written.
   await mapConcurrently(entries, READ_CONCURRENCY, ([, names]) => folder.read(names).then(() => undefined));
   if (entries.length > 0)
-    refuseOtherAppliance(folder.manifest, await readOrigin(call, folder.manifest.path, new IgnoreRules()), folder.folder);
+    assertSameAppliance(folder.manifest, await readSnapshotOrigin(call, folder.manifest.path, new IgnoreRules()), folder.folder);
   return new SnapshotReverter(folder, call).run(entries);
 }
 
@@ -109,7 +109,7 @@ class SnapshotReverter {
     // Name lists stand for resources of their own.
     const listKeys = new Set(findEntryLists(resourcePath, current).map(({ key }) => key));
     const own = Object.fromEntries(Object.entries(current).filter(([key]) => !listKeys.has(key) || Object.hasOwn(stored, key)));
-    return compareResources(resourcePath, stored, canonicalize(this.#ignore.filterResource(resourcePath, own)))
+    return compareResources(resourcePath, stored, canonicalizeResource(this.#ignore.filterResource(resourcePath, own)))
       .filter(({ before }) => before === null || !this.#call.dryRun)
       .map(({ path, field }) => ({ path, field }));
   }
@@ -141,7 +141,7 @@ function buildItems(stored: readonly unknown[], presentValue: unknown, onMissing
   return stored.map((item, index) => {
     const current = findCounterpart(present, item, index);
     if (!isObject(item)) return item;
-    if (isObject(current) && compareResources('', item, canonicalize(current)).length === 0) return current;
+    if (isObject(current) && compareResources('', item, canonicalizeResource(current)).length === 0) return current;
     return buildBody(item, isObject(current) ? current : {}, onMissingSecret, `${field}/${index}`);
   });
 }

@@ -9,9 +9,9 @@ import { readJsonFile } from '../files/read-json-file';
 import { findStalePartials, AtomicFile, parsePartialTarget } from '../files/atomic-file';
 import { retryWhileLocked, removeFile } from '../files/retry-locked';
 import { MANIFEST_FILE_NAME, serializeManifest, readSnapshotManifest, type SnapshotManifest } from './manifest';
-import { toFileSegments, parseFileSegments, hasRecoverablePath, ROOT_FILE_NAME, toTopLevelNames } from './resource-file-names';
+import { toFileSegments, parseFileSegments, hasRecoverablePath, ROOT_FILE_NAME, getTopLevelNames } from './resource-file-names';
 import { isPathWithin } from './resource-path';
-import { canonicalize, toFileText } from './resource';
+import { canonicalizeResource, toResourceFileText } from './resource';
 
 /** A larger file is foreign; a resource is far smaller. */
 const MAX_RESOURCE_BYTES = 64 * 1024 * 1024;
@@ -55,7 +55,7 @@ export class SnapshotFolder {
   /** Writes the file of a resource. Returns what changed and the size of the file. */
   async write(path: string, resource: JsonObject, caseCollisions: ReadonlySet<string>): Promise<{ change: FileChange; bytes: number }> {
     const names = toFileSegments(path, caseCollisions);
-    const bytes = Buffer.from(toFileText(canonicalize(resource)));
+    const bytes = Buffer.from(toResourceFileText(canonicalizeResource(resource)));
     const change = await this.#writeFile(names, bytes);
     if (!hasRecoverablePath(names)) this.#pathsByName.set(names.join('/'), path);
     return { change, bytes: bytes.length };
@@ -134,7 +134,7 @@ export class SnapshotFolder {
 
   async *#files(roots: ReadonlySet<string>): AsyncGenerator<readonly string[]> {
     const pendingFolders: (readonly string[])[] = [[]];
-    const topLevelNames = new Set([...roots].flatMap(toTopLevelNames));
+    const topLevelNames = new Set([...roots].flatMap(getTopLevelNames));
     for (let folder = pendingFolders.pop(); folder; folder = pendingFolders.pop()) {
       const path = join(this.folder, ...folder);
       const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {

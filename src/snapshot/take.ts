@@ -8,13 +8,13 @@ import { safeMessage } from '../model/safe-message';
 import { readIdentity } from '../run/identity';
 import { toFileError } from '../files/file-error';
 import { checkFolderWritable } from '../files/file-error';
-import { crawl, addCrawlToEnvelope, type CrawlResult } from './crawl';
+import { crawlConfiguration, addCrawlToEnvelope, type CrawlResult } from './crawl';
 import { SnapshotFolder } from './snapshot-folder';
 import { IgnoreRules } from './ignore-rules';
 import { SNAPSHOT_FORMAT, type SnapshotOrigin } from './manifest';
 import { findCaseCollisions, toFileSegments } from './resource-file-names';
 import { isPathWithin, isPathWithinAny, normalizePath, splitResourcePath } from './resource-path';
-import { canonicalize } from './resource';
+import { canonicalizeResource } from './resource';
 
 export interface TakeSnapshotInput {
   readonly path?: string | string[];
@@ -54,7 +54,7 @@ export function resolveRootPath(path: string | readonly string[] | undefined, ca
 }
 
 /** Reads which appliance a snapshot is of. An account without access to the system information can still read the configuration. */
-export async function readOrigin(call: OperationContext, root: string, ignore: IgnoreRules): Promise<SnapshotOrigin> {
+export async function readSnapshotOrigin(call: OperationContext, root: string, ignore: IgnoreRules): Promise<SnapshotOrigin> {
   const identity = await readIdentity(call).catch((thrown: unknown) => {
     const { requestCode } = asGatewayError(thrown);
     if (requestCode !== 'FORBIDDEN' && requestCode !== 'NOT_FOUND') throw thrown;
@@ -81,25 +81,25 @@ export async function takeSnapshot(input: TakeSnapshotInput, call: OperationCont
 }
 
 /** Reads all resources below a path in their stored form. */
-export async function readTree(
+export async function readConfigurationTree(
   root: string,
   ignore: IgnoreRules,
   call: OperationContext,
 ): Promise<{ resources: Map<string, JsonObject>; crawlResult: CrawlResult }> {
   const resources = new Map<string, JsonObject>();
   const onResource = (resourcePath: string, resource: JsonObject): Promise<void> => {
-    resources.set(resourcePath, canonicalize(resource));
+    resources.set(resourcePath, canonicalizeResource(resource));
     return Promise.resolve();
   };
-  const crawlResult = await crawl({ root, ignore, onResource }, call);
+  const crawlResult = await crawlConfiguration({ root, ignore, onResource }, call);
   for (const resourcePath of resources.keys()) if (isPathWithinAny(resourcePath, crawlResult.vanished)) resources.delete(resourcePath);
   return { resources, crawlResult };
 }
 
 async function takeToMessage(root: string, ignore: IgnoreRules, call: OperationContext): Promise<Snapshot> {
-  const { ignore: ignored, ...origin } = await readOrigin(call, root, ignore);
+  const { ignore: ignored, ...origin } = await readSnapshotOrigin(call, root, ignore);
   const time = new Date().toISOString();
-  const { resources, crawlResult } = await readTree(root, ignore, call);
+  const { resources, crawlResult } = await readConfigurationTree(root, ignore, call);
   addCrawlToEnvelope(crawlResult, call);
   const sorted = [...resources].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
@@ -132,10 +132,10 @@ async function takeToFolder(
   // A snapshot of a part keeps the rest, and inherits the ignored patterns.
   const isPart = previous !== undefined && root !== previous.path && isPathWithin(root, previous.path);
   const ignore = isPart ? requestedIgnore.extend(previous.ignore) : requestedIgnore;
-  const origin = await readOrigin(call, root, ignore);
+  const origin = await readSnapshotOrigin(call, root, ignore);
   if (previous) refuseOtherRoot(previous, origin, path);
   const writer = new FolderSnapshotWriter(folder);
-  const crawlResult = await crawl(
+  const crawlResult = await crawlConfiguration(
     {
       root,
       ignore,
@@ -159,7 +159,7 @@ async function takeToFolder(
 }
 
 /** Throws `BAD_INPUT` if the folder is of an appliance with another name and another serial number. */
-export function refuseOtherAppliance(previous: SnapshotOrigin, current: SnapshotOrigin, folder: string): void {
+export function assertSameAppliance(previous: SnapshotOrigin, current: SnapshotOrigin, folder: string): void {
   const isSame =
     previous.appliance === current.appliance ||
     (previous['serial-number'] !== null && previous['serial-number'] === current['serial-number']);
@@ -169,7 +169,7 @@ export function refuseOtherAppliance(previous: SnapshotOrigin, current: Snapshot
 
 /** Two snapshots in one folder would overwrite each other. */
 function refuseOtherRoot(previous: SnapshotOrigin, current: SnapshotOrigin, folder: string): void {
-  refuseOtherAppliance(previous, current, folder);
+  assertSameAppliance(previous, current, folder);
   if (!isPathWithin(current.path, previous.path) && !isPathWithin(previous.path, current.path))
     throw badInput(safeMessage`${folder} holds the snapshot of ${previous.path}. Use another folder for ${current.path}.`);
 }

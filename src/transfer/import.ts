@@ -24,14 +24,14 @@ export interface ConfigurationSource {
   /** Text for a plan. */
   readonly description: string;
   /** With a hash, only the identical content is sent completely. */
-  open(sha256?: string): Promise<OpenedSource>;
+  open(sha256?: string): Promise<OpenedImportSource>;
   /** SHA-256 of the content in hexadecimal digits. */
   digest(): Promise<string>;
   /** Rejects before anything is sent, including a login. */
   check?(): Promise<void>;
 }
 
-export interface OpenedSource {
+export interface OpenedImportSource {
   readonly content: Readable | Buffer;
   /** Length in bytes. */
   readonly length: number;
@@ -114,7 +114,7 @@ function send(
 }
 
 /** Reports the progress of a stream until it closes. */
-function reportUntilClosed({ content, length, bytesRead }: OpenedSource, call: OperationContext): () => void {
+function reportUntilClosed({ content, length, bytesRead }: OpenedImportSource, call: OperationContext): () => void {
   const report = createProgressReporter(call);
   const timer = bytesRead && setInterval(() => report(bytesRead(), length), PROGRESS_INTERVAL_MS).unref();
   return () => {
@@ -124,7 +124,7 @@ function reportUntilClosed({ content, length, bytesRead }: OpenedSource, call: O
   };
 }
 
-async function openFile(file: string, sha256?: string): Promise<OpenedSource> {
+async function openFile(file: string, sha256?: string): Promise<OpenedImportSource> {
   const { handle, size } = await openForReading(file);
   if (sha256 !== undefined) {
     const createChangedError = (): GatewayError =>

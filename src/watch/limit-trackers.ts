@@ -1,6 +1,6 @@
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
-import { evaluateLimit, limitKey, type LimitCrossing, type WatchLimit, type LimitState } from './limits';
+import { evaluateLimit, toLimitKey, type LimitCrossing, type WatchLimit, type LimitState } from './limits';
 import type { HealthEvent, LicenseEvent } from './events';
 import { WholeStateTracker, type CheckSummary } from './tracker';
 
@@ -28,7 +28,7 @@ abstract class LimitTracker<E extends HealthEvent | LicenseEvent, D> extends Who
     const events: E[] = [];
     const state: LimitStates = {};
     for (const limit of this.#limits) {
-      const keyPrefix = limitKey(limit);
+      const keyPrefix = toLimitKey(limit);
       // A value that is missing from this response keeps its state.
       for (const [key, limitState] of Object.entries(previous ?? {})) if (key.startsWith(keyPrefix)) state[key] = limitState;
       for (const value of this.valuesFor(limit, data)) {

@@ -46,7 +46,7 @@ export function evaluateLimit(
 }
 
 /** Identifies a limit in saved states. A limit whose numbers change starts over. */
-export function limitKey({ name, above, below, release, checks }: WatchLimit): string {
+export function toLimitKey({ name, above, below, release, checks }: WatchLimit): string {
   return JSON.stringify([name, above ?? null, below ?? null, release ?? null, checks ?? 1]);
 }
 

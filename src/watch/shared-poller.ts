@@ -6,7 +6,7 @@ import type { Clock } from './clock';
 export type CheckResult = { readonly outcome: RunOutcome } | { readonly error: unknown };
 
 /** A watch that takes part in the checks of a poller. */
-export interface Subscriber {
+export interface PollSubscriber {
   /** The usual time between two checks, in milliseconds. */
   readonly intervalMs: number;
   /** Handles a result and returns the milliseconds until its next check. Never rejects. */
@@ -14,7 +14,7 @@ export interface Subscriber {
 }
 
 interface Subscription {
-  readonly subscriber: Subscriber;
+  readonly subscriber: PollSubscriber;
   /** The time of its next check; Infinity while a check is running. */
   dueAt: number;
   /** Callers that wait for the next check, and for the one after a running check. */
@@ -29,7 +29,7 @@ interface Subscription {
 export class SharedPoller {
   readonly #poll: (signal: LightAbortController) => Promise<RunOutcome>;
   readonly #clock: Clock;
-  readonly #subscriptions = new Map<Subscriber, Subscription>();
+  readonly #subscriptions = new Map<PollSubscriber, Subscription>();
   #canceller = new LightAbortController();
   #running = false;
   #cancelTimer: (() => void) | undefined;
@@ -44,13 +44,13 @@ export class SharedPoller {
   }
 
   /** Plans the first check in `delayMs`. Does nothing for a subscriber that already takes part. */
-  subscribe(subscriber: Subscriber, delayMs: number): void {
+  subscribe(subscriber: PollSubscriber, delayMs: number): void {
     if (this.#subscriptions.has(subscriber)) return;
     this.#subscriptions.set(subscriber, { subscriber, dueAt: this.#clock.monotonic() + delayMs, waiters: [], nextCheckWaiters: [] });
     this.#schedule();
   }
 
-  unsubscribe(subscriber: Subscriber): void {
+  unsubscribe(subscriber: PollSubscriber): void {
     const subscription = this.#subscriptions.get(subscriber);
     if (!subscription) return;
     this.#subscriptions.delete(subscriber);
@@ -60,7 +60,7 @@ export class SharedPoller {
   }
 
   /** Starts a check now, or after the running one. Resolves when its result has been handled. */
-  checkNow(subscriber: Subscriber): Promise<void> {
+  checkNow(subscriber: PollSubscriber): Promise<void> {
     const subscription = this.#subscriptions.get(subscriber);
     if (!subscription) return Promise.resolve();
     return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import type { Envelope } from '../model/envelope';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 import { systemClock, type Clock } from './clock';
-import type { SharedPoller, CheckResult, Subscriber } from './shared-poller';
+import type { SharedPoller, CheckResult, PollSubscriber } from './shared-poller';
 import { getSharedPoller } from './shared-pollers';
 import { getWatchKind, type WatchKindOptions, type WatchedGateway, type WatchKind } from './watch-kinds';
 import { WatchStateFile, type WatchStateEntry } from './watch-state-file';
@@ -49,7 +49,7 @@ const SILENT_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['LOGIN_PAUSED',
  * With `stateFile`, an event is written before it is sent and marked directly after. So a killed process loses no event. It repeats one,
  * with the same id, only if it was killed between sending and marking.
  */
-export class Watcher implements Subscriber {
+export class Watcher implements PollSubscriber {
   readonly intervalMs: number;
   readonly #options: WatchOptions;
   readonly #clock: Clock;

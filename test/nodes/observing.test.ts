@@ -5,7 +5,7 @@ import { Gateway } from '../../src/gateway';
 import { ExchangeLog, MAX_LOGGED_EXCHANGES, type ExchangeLogEntry } from '../../src/http/exchange-log';
 import { collectFindings } from '../../src/areas/support/findings';
 import { findPackageVersion } from '../../src/areas/support/versions';
-import { Counters, counterValues } from '../../src/model/counters';
+import { Counters, toCounterValues } from '../../src/model/counters';
 import { checkSettings, type Settings } from '../../src/model/settings';
 import { redactSettings } from '../../src/model/redacted-settings';
 import {
@@ -122,7 +122,7 @@ describe('the counters of a gateway', () => {
 
   it('the counters of a gateway count request times by upper bounds, by method and in total', () => {
     const counters = new Counters();
-    expect(counterValues(counters, { open: 0, waiting: 0, opened: 0 })).toMatchObject({
+    expect(toCounterValues(counters, { open: 0, waiting: 0, opened: 0 })).toMatchObject({
       requests: {},
       seconds: {},
       failures: {},
@@ -135,7 +135,7 @@ describe('the counters of a gateway', () => {
     counters.countRequest('PUT', 200, 0.3);
     counters.countFailure('TIMEOUT');
     counters.countFailure('TIMEOUT');
-    const { requests, failures, seconds, bounds } = counterValues(counters, { open: 1, waiting: 2, opened: 3 });
+    const { requests, failures, seconds, bounds } = toCounterValues(counters, { open: 1, waiting: 2, opened: 3 });
     expect(requests).toEqual({ GET: { 200: 4, TIMEOUT: 1 }, PUT: { 200: 1 } });
     expect(failures).toEqual({ TIMEOUT: 2 });
     const buckets = (counts: Record<number, number>): number[] =>

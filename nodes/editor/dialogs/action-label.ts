@@ -16,7 +16,7 @@ export function actionLabel(node: RedNode): string {
 }
 
 /** Returns what a user must see on the canvas: destroys, dry run, needs approval, or missing fields. */
-export function findMarks(node: RedNode): string[] {
+export function findNodeMarks(node: RedNode): string[] {
   const operation = findOperation(node, node.operation, node.operationType);
   if (!operation) return [];
   return [

@@ -1,5 +1,5 @@
 import {
-  hasColon,
+  containsColon,
   isValidConnections,
   isValidRate,
   isValidTimeout,
@@ -44,7 +44,7 @@ function isEmpty(value: unknown): boolean {
 
 /** Checks a credential that the login needs. Node-RED validates credentials only while the dialog is open. */
 export function checkCredential(node: RedNode, value: unknown, name: string): Verdict {
-  if (name.endsWith('sername') && hasColon(String(value))) return node._('check.username-colon');
+  if (name.endsWith('sername') && containsColon(String(value))) return node._('check.username-colon');
   const needed = requiredCredentials(getCurrentConfigValue(node, 'login'), getCurrentConfigValue(node, 'secondFactor'));
   return value || !needed.includes(name) ? true : node._(`check.${name}-missing`);
 }

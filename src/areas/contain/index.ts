@@ -1,5 +1,5 @@
 import { toApplianceHash } from '../../contain/containment-record';
-import { contain as containPerson, listContained, release as releasePerson } from '../../contain/contain';
+import { containUsers as containPerson, listContained, releaseContainment as releasePerson } from '../../contain/contain';
 import { getContainmentStores } from '../../contain/containment-store';
 import { badInput } from '../../model/error';
 import { defineArea, listField, numberField, defineOperation, subjectField, textField, type OperationContext } from '../../model/operation';

@@ -32,7 +32,7 @@ export function parseTextPatterns(patterns: readonly string[], field: string): T
 }
 
 /** Creates a parser for texts of a fixed shape, in which `d` is a digit. `description` names them in the error. */
-export function createShapeParser(
+export function createFixedShapeParser(
   allowed: RegExp,
   description: string,
   shape: string,

@@ -3,7 +3,7 @@ import { badInput, GatewayError } from '../../model/error';
 import { type JsonObject, describeKind } from '../../model/json';
 import { trusted, safeMessage } from '../../model/safe-message';
 import {
-  createShapeParser,
+  createFixedShapeParser,
   quotePattern,
   parseAgePatterns,
   parseMacAddressPatterns,
@@ -35,7 +35,7 @@ const FIELD_PARSERS: ReadonlyMap<string, PatternParser> = new Map<string, Patter
   ['mac-address', parseMacAddressPatterns],
   [
     'user-sign-in-time',
-    createShapeParser(/^[/: *]*[0-9][0-9/: *]*$/, 'a time such as 2026/01/15 09:30:00, with * for the rest', 'dddd/dd/dd dd:dd:dd'),
+    createFixedShapeParser(/^[/: *]*[0-9][0-9/: *]*$/, 'a time such as 2026/01/15 09:30:00, with * for the rest', 'dddd/dd/dd dd:dd:dd'),
   ],
   ['events', parseNumberPatterns],
   [SIGN_IN_FIELD, parseNumberPatterns],

@@ -13,12 +13,12 @@ export class SessionIdSet {
   #collisions: Set<string> | undefined;
 
   has(id: string): boolean {
-    return this.#byHash.get(hashIdEnd(id)) === id || this.#collisions?.has(id) === true;
+    return this.#byHash.get(hashLastCharacters(id)) === id || this.#collisions?.has(id) === true;
   }
 
   /** Returns false if the set already has the id. */
   add(id: string): boolean {
-    const hash = hashIdEnd(id);
+    const hash = hashLastCharacters(id);
     const known = this.#byHash.get(hash);
     if (known === undefined) this.#byHash.set(hash, id);
     else if (known === id || this.#collisions?.has(id)) return false;
@@ -29,7 +29,7 @@ export class SessionIdSet {
 }
 
 /** Hashes the last eight characters of an id. */
-export function hashIdEnd(id: string): number {
+export function hashLastCharacters(id: string): number {
   let hash = 0;
   for (let at = Math.max(0, id.length - HASHED_LENGTH); at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) | 0;
   return hash & SMALL_INTEGER_MASK;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import helper from 'node-red-node-test-helper';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { resetInventoryGateways, inventoryById } from '../../../nodes/inventory/inventory-node';
+import { resetInventoryGateways, getInventoryById } from '../../../nodes/inventory/inventory-node';
 import type { ManyAppliancesData } from '../../../src';
 import { resetContainmentStores } from '../../../src/contain/containment-store';
 import { selfSigned, startSimulatedFleet, type SimulatedFleet } from '../../../src/simulator';
@@ -522,7 +522,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       await rig.until(() => rig.statuses('inv').at(-1)?.text === '1 appliance');
 
       await rig.redeploy(deployment([{ ...list, name: 'again' }], { source: 'file', file }), 'full');
-      expect(inventoryById('inv')).toBeDefined();
+      expect(getInventoryById('inv')).toBeDefined();
       expect(expectSuccess(await rig.run({ payload: {} })).payload).toMatchObject({ total: 1, ok: 1 });
       expect([first?.totalConnections, first?.logins]).toEqual(before);
       expect(second?.openConnections).toBeGreaterThan(0);

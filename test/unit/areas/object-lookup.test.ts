@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { areas } from '../../../src/areas';
 import { readLinks } from '../../../src/areas/links';
 import { GatewayError } from '../../../src/model/error';
-import { objectLookups, selectFirstByName, selectFirst, listObjects, type RunReadOperation } from '../../../src/areas/object-lookup';
+import {
+  objectLookups,
+  selectFirstItemsByName,
+  selectFirstItems,
+  listObjects,
+  type RunReadOperation,
+} from '../../../src/areas/object-lookup';
 import type { SimulatorOptions } from '../../../src/simulator';
 import { expectFailure, startSimulatorWithGateway } from '../../helpers/simulated-appliance';
 import { createTemporaryFolder } from '../../helpers/snapshot';
@@ -90,7 +96,7 @@ describe('object lookups', () => {
     const made = (await read('backup.list', { folder })) as { backup: string }[];
     const backups = await listObjects('backup', { folder }, read);
     expect(backups.map(({ value }) => value)).toEqual(['latest', ...made.map(({ backup }) => backup)]);
-    expect(selectFirst('backup', backups, 2)).toEqual(backups.slice(0, 2));
+    expect(selectFirstItems('backup', backups, 2)).toEqual(backups.slice(0, 2));
     const user = { server: 'System Local', username: 'contractor1' };
     await gateway.run('users.disable', user, { initiator: { actor: 'e.shift' } });
     await gateway.run('users.enable', user);
@@ -137,11 +143,11 @@ describe('object lookups', () => {
     const called = (...values: string[]) => values.map((value) => ({ value }));
     const shuffled = called('user10', 'Ärger', 'user9', 'zoe', 'User2', 'anna', 'user100', 'bob');
     const sorted = called('anna', 'Ärger', 'bob', 'User2', 'user9', 'user10', 'user100', 'zoe');
-    expect(selectFirstByName(shuffled, 100)).toEqual(sorted);
-    for (const most of [1, 3, 7]) expect(selectFirstByName(shuffled, most)).toEqual(sorted.slice(0, most));
+    expect(selectFirstItemsByName(shuffled, 100)).toEqual(sorted);
+    for (const most of [1, 3, 7]) expect(selectFirstItemsByName(shuffled, most)).toEqual(sorted.slice(0, most));
     const many = Array.from({ length: 2000 }, (_, at) => ({ value: `user${(at * 7919) % 2003}` }));
     const numbers = many.map(({ value }) => Number(value.slice(4))).sort((a, b) => a - b);
-    expect(selectFirstByName(many, 100).map(({ value }) => value)).toEqual(numbers.slice(0, 100).map((at) => `user${at}`));
+    expect(selectFirstItemsByName(many, 100).map(({ value }) => value)).toEqual(numbers.slice(0, 100).map((at) => `user${at}`));
   });
 });
 
@@ -345,11 +351,11 @@ describe('listObjects', () => {
 
   it('listObjects cuts a list in its own order or by name', () => {
     const entries = ['b', 'a', 'c'].map((value) => ({ value }));
-    expect(selectFirst('backup', entries, 2).map(({ value }) => value)).toEqual(['b', 'a']);
-    expect(selectFirst('session', entries, 2).map(({ value }) => value)).toEqual(['a', 'b']);
-    expect(selectFirst('toString', entries, 2).map(({ value }) => value)).toEqual(['a', 'b']);
+    expect(selectFirstItems('backup', entries, 2).map(({ value }) => value)).toEqual(['b', 'a']);
+    expect(selectFirstItems('session', entries, 2).map(({ value }) => value)).toEqual(['a', 'b']);
+    expect(selectFirstItems('toString', entries, 2).map(({ value }) => value)).toEqual(['a', 'b']);
     expect(
-      selectFirstByName(
+      selectFirstItemsByName(
         [
           { value: 'a', note: '1' },
           { value: 'A', note: '2' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hashIdEnd, SessionIdSet } from '../../../src/areas/sessions/session-id-set';
+import { hashLastCharacters, SessionIdSet } from '../../../src/areas/sessions/session-id-set';
 
 /** Two texts with the same number for their ends: "Aa" and "BB" are a known pair for a factor of 31. */
 const alike = (bits: string): string => `sid-${[...bits].map((bit) => (bit === '0' ? 'Aa' : 'BB')).join('')}`;
@@ -20,11 +20,11 @@ describe('SessionIdSet', () => {
   });
 
   it('SessionIdSet computes different hashes for the last eight characters', () => {
-    const numbers = Array.from({ length: 5000 }, (_, index) => hashIdEnd(`sid${index}`));
+    const numbers = Array.from({ length: 5000 }, (_, index) => hashLastCharacters(`sid${index}`));
     expect(new Set(numbers).size).toBe(5000);
     for (const number of numbers) expect(number).toBe(number & 0x3fffffff);
-    expect(hashIdEnd('one-12345678')).toBe(hashIdEnd('another 12345678'));
-    expect(hashIdEnd('12345678')).not.toBe(hashIdEnd('02345678'));
-    expect([hashIdEnd(''), hashIdEnd('a'), hashIdEnd('ab')]).toEqual([0, 97, 97 * 31 + 98]);
+    expect(hashLastCharacters('one-12345678')).toBe(hashLastCharacters('another 12345678'));
+    expect(hashLastCharacters('12345678')).not.toBe(hashLastCharacters('02345678'));
+    expect([hashLastCharacters(''), hashLastCharacters('a'), hashLastCharacters('ab')]).toEqual([0, 97, 97 * 31 + 98]);
   });
 });

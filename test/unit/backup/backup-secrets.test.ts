@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable, type Transform } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
-import { requireAuthentic, signManifest } from '../../../src/backup/authenticity';
+import { assertAuthenticManifest, signManifest } from '../../../src/backup/authenticity';
 import { claimBackupName, removeStaleClaims } from '../../../src/backup/name-claim';
 import { DecryptionStream, EncryptionStream, ENCRYPTION_METHOD, DECRYPTION_FAILED, macEquals } from '../../../src/backup/encryption';
 import type { BackupFile, BackupManifest } from '../../../src/backup/manifest';
@@ -111,7 +111,7 @@ describe('a manifest with a passphrase', () => {
     files: [file],
   };
   const readOutcome = async (manifest: BackupManifest, passphrase = PASSPHRASE): Promise<string> => {
-    const error = await expectFailure(requireAuthentic('/x', manifest, passphrase));
+    const error = await expectFailure(assertAuthenticManifest('/x', manifest, passphrase));
     expect(error.code).toBe('BAD_INPUT');
     return error.message;
   };
@@ -127,7 +127,7 @@ describe('a manifest with a passphrase', () => {
         .digest('hex'),
     );
     expect((await signManifest(plain, PASSPHRASE)).authentication?.salt).not.toBe(salt);
-    await requireAuthentic('/x', signed, PASSPHRASE);
+    await assertAuthenticManifest('/x', signed, PASSPHRASE);
     const changed =
       '/x/vpn_S_20200101T000000.000Z.json: the passphrase is wrong, or the manifest was changed or made by somebody else. With a passphrase, only backups made with it are restored. Check the passphrase, or select another backup.';
     expect(await readOutcome(signed, 'another')).toBe(changed);

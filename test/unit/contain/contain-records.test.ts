@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync,
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { toApplianceHash } from '../../../src/contain/containment-record';
-import { contain, listContained, release } from '../../../src/contain/contain';
+import { containUsers, listContained, releaseContainment } from '../../../src/contain/contain';
 import type { ContainmentActions } from '../../../src/contain/contain';
 import {
   isEnforcing,
@@ -11,7 +11,7 @@ import {
   type ContainEvent,
   type EnforcementParticipant,
 } from '../../../src/contain/enforcement-loop';
-import { isContainmentOver, isPastEnd, noteContainmentEnd, observeContainmentEnd } from '../../../src/contain/containment-end';
+import { isContainmentOver, isPastContainmentEnd, noteContainmentEnd, observeContainmentEnd } from '../../../src/contain/containment-end';
 import { isContainmentRecord, getSubjectName, type ContainmentRecord } from '../../../src/contain/containment-record';
 import {
   readContainments,
@@ -93,10 +93,10 @@ describe('isContainmentRecord', () => {
   it('isContainmentRecord compares the end with the clock and names the subject', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-20T08:00:00.000Z') });
     onTestFinished(() => void vi.useRealTimers());
-    expect(isPastEnd(recordOf(1))).toBe(false);
-    expect(isPastEnd(recordOf(1, { releasing: true }))).toBe(true);
-    expect(isPastEnd(recordOf(1, { until: '2026-11-20T08:00:00.000Z' }))).toBe(true);
-    expect(isPastEnd(recordOf(1, { until: '2026-11-20T08:00:00.001Z' }))).toBe(false);
+    expect(isPastContainmentEnd(recordOf(1))).toBe(false);
+    expect(isPastContainmentEnd(recordOf(1, { releasing: true }))).toBe(true);
+    expect(isPastContainmentEnd(recordOf(1, { until: '2026-11-20T08:00:00.000Z' }))).toBe(true);
+    expect(isPastContainmentEnd(recordOf(1, { until: '2026-11-20T08:00:00.001Z' }))).toBe(false);
     expect([getSubjectName({ name: 'j.doe' }), getSubjectName({ 'source-ip': '::1' }), getSubjectName({})]).toEqual(['j.doe', '::1', '']);
   });
 });
@@ -776,10 +776,10 @@ describe('accounts of a containment', () => {
     const { here, hands } = guarding();
     here.accounts.set('s', true);
     here.faults.set('disable user-1 at s', new GatewayError('REJECTED', 'Not disabled.'));
-    expect((await expectFailure(contain(user, hands()))).code).toBe('REJECTED');
+    expect((await expectFailure(containUsers(user, hands()))).code).toBe('REJECTED');
     expect(await listContained(APPLIANCE)).toMatchObject([{ disabled: [], pending: ['s'] }]);
     here.accounts.set('s', false);
-    expect((await release({ name: 'user-1' }, hands())).enabled).toEqual([]);
+    expect((await releaseContainment({ name: 'user-1' }, hands())).enabled).toEqual([]);
     expect(here.accounts.get('s')).toBe(false);
   });
 
@@ -797,10 +797,10 @@ describe('accounts of a containment', () => {
     const { here, hands } = guarding();
     here.accounts.set('s', true);
     here.faults.set('disable user-1 at s', new GatewayError('OUTCOME_UNKNOWN', 'No response.'));
-    expect((await expectFailure(contain(user, hands()))).code).toBe('OUTCOME_UNKNOWN');
+    expect((await expectFailure(containUsers(user, hands()))).code).toBe('OUTCOME_UNKNOWN');
     here.accounts.set('s', false);
     expect(await listContained(APPLIANCE)).toMatchObject([{ disabled: [], pending: ['s'] }]);
-    expect((await release({ name: 'user-1' }, hands())).enabled).toEqual(['s']);
+    expect((await releaseContainment({ name: 'user-1' }, hands())).enabled).toEqual(['s']);
   });
 });
 
@@ -811,11 +811,11 @@ describe('contain and release', () => {
 
   it('keeps one containment for each address', async () => {
     const hands = guarding().hands();
-    const one = await contain({ ...wanted, 'source-ip': '203.0.113.1' }, hands);
-    const other = await contain({ ...wanted, 'source-ip': '203.0.113.2' }, hands);
-    expect((await contain({ ...wanted, 'source-ip': '203.0.113.1' }, hands)).id).toBe(one.id);
+    const one = await containUsers({ ...wanted, 'source-ip': '203.0.113.1' }, hands);
+    const other = await containUsers({ ...wanted, 'source-ip': '203.0.113.2' }, hands);
+    expect((await containUsers({ ...wanted, 'source-ip': '203.0.113.1' }, hands)).id).toBe(one.id);
     expect((await recordsOf()).map(({ id }) => id)).toEqual([one.id, other.id]);
-    const refused = await expectFailure(contain({ ...user, max: 2 }, hands));
+    const refused = await expectFailure(containUsers({ ...user, max: 2 }, hands));
     expect([refused.code, refused.details.sent]).toEqual(['LIMIT', false]);
   });
 
@@ -823,9 +823,9 @@ describe('contain and release', () => {
     const { here, hands, memory } = guarding();
     for (const server of ['s', 't']) here.accounts.set(server, true);
     here.accounts.set('u', false);
-    expect((await contain({ ...user, servers: ['s', 's', 'u', 'none'] }, hands())).disabled).toEqual(['s']);
+    expect((await containUsers({ ...user, servers: ['s', 's', 'u', 'none'] }, hands())).disabled).toEqual(['s']);
     here.accounts.set('s', true);
-    expect((await contain({ ...user, servers: ['s', 't'] }, hands())).disabled).toEqual(['s', 't']);
+    expect((await containUsers({ ...user, servers: ['s', 't'] }, hands())).disabled).toEqual(['s', 't']);
     expect(here.did.filter((what) => what.startsWith('disable'))).toEqual([
       'disable user-1 at s',
       'disable user-1 at s',
@@ -835,7 +835,7 @@ describe('contain and release', () => {
     expect((await recordsOf())[0]?.accounts).toEqual(['s', 't'].map((server) => ({ server, state: 'disabled' })));
     const [record] = await recordsOf();
     if (record) await memory.put({ ...record, releasing: true });
-    await contain(user, hands());
+    await containUsers(user, hands());
     expect(await recordsOf()).toEqual([{ ...record, releasing: false }]);
   });
 
@@ -843,12 +843,12 @@ describe('contain and release', () => {
     const { here, hands, memory } = guarding();
     here.planned = true;
     here.accounts.set('s', true);
-    expect(await contain({ ...user, servers: ['s'] }, hands())).toMatchObject({ id: null, disabled: ['s'] });
+    expect(await containUsers({ ...user, servers: ['s'] }, hands())).toMatchObject({ id: null, disabled: ['s'] });
     expect(await recordsOf()).toEqual([]);
     const record = recordOf(1, { accounts: [{ server: 's', state: 'disabled' }] });
     await memory.put(record);
     here.accounts.set('s', false);
-    expect((await release({ id: record.id }, hands())).enabled).toEqual(['s']);
+    expect((await releaseContainment({ id: record.id }, hands())).enabled).toEqual(['s']);
     expect(await recordsOf()).toEqual([record]);
   });
 
@@ -857,14 +857,14 @@ describe('contain and release', () => {
     for (const count of [1, 2]) await memory.put(recordOf(count, { accounts: [{ server: 's', state: 'disabled' }] }));
     here.accounts.set('s', false);
     for (const none of [{ id: idOf(3) }, { name: 'user-3' }]) {
-      const error = await expectFailure(release(none, hands()));
+      const error = await expectFailure(releaseContainment(none, hands()));
       expect([error.code, error.details.sent]).toEqual(['NOT_FOUND', false]);
     }
     here.faults.set('enable user-2 at s', new GatewayError('REJECTED', 'Not enabled.'));
-    expect((await expectFailure(release({ name: 'user-2' }, hands()))).code).toBe('REJECTED');
+    expect((await expectFailure(releaseContainment({ name: 'user-2' }, hands()))).code).toBe('REJECTED');
     expect((await recordsOf()).map(({ releasing }) => releasing)).toEqual([false, true]);
     here.faults.clear();
-    expect(await release({ id: idOf(2) }, hands())).toEqual({ id: idOf(2), enabled: ['s'], 'ended-meanwhile': 0 });
+    expect(await releaseContainment({ id: idOf(2) }, hands())).toEqual({ id: idOf(2), enabled: ['s'], 'ended-meanwhile': 0 });
     expect((await recordsOf()).map(({ id }) => id)).toEqual([idOf(1)]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { DeadlineTimer, type Expirable } from '../../../src/http/deadline-timer';
+import { DeadlineTimer, type DeadlineItem } from '../../../src/http/deadline-timer';
 import { UnorderedList } from '../../../src/model/unordered-list';
 import {
   startTestSimulator,
@@ -119,10 +119,10 @@ describe('DeadlineTimer', () => {
   function clocked() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
-    const deadlines = new DeadlineTimer<Expirable>();
+    const deadlines = new DeadlineTimer<DeadlineItem>();
     const expired: string[] = [];
     const begun = performance.now();
-    const add = (name: string, due: number): Expirable => {
+    const add = (name: string, due: number): DeadlineItem => {
       const item = {
         index: -1,
         deadline: begun + due,

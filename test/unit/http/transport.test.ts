@@ -6,7 +6,7 @@ import type { Exchange, Reply } from '../../../src/http/exchange';
 import type { ExchangeLogEntry } from '../../../src/http/exchange-log';
 import { getSharedPool, poolKey, SharedPool } from '../../../src/http/shared-pool';
 import { Transport } from '../../../src/http/transport';
-import { counterValues } from '../../../src/model/counters';
+import { toCounterValues } from '../../../src/model/counters';
 import { GatewayError } from '../../../src/model/error';
 import { checkSettings, type CheckedSettings, type Settings } from '../../../src/model/settings';
 import type { FlowControl, Sink } from '../../../src/model/stream';
@@ -370,7 +370,7 @@ describe('exchanges of a Transport', () => {
     const [get, all] = [transport.counters.requests.get('GET'), transport.exchangeLog.list()];
     expect([get?.codes.get(503)?.n, all]).toEqual([1, told]);
     for (const { ms } of told) expect(ms).toBeLessThan(60_000);
-    expect(counterValues(transport.counters, { ...transport.load, opened: 0 }).seconds['GET']?.sum).toBeLessThan(60);
+    expect(toCounterValues(transport.counters, { ...transport.load, opened: 0 }).seconds['GET']?.sum).toBeLessThan(60);
   });
 
   it('exchanges of a Transport keep the connection alive for more than a minute', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { planRollout, type RolloutOptions } from '../../../src/inventory/rollout-plan';
 import {
   countResults,
-  toManyData,
+  toManyAppliancesData,
   toFailedResult,
   createManyReport,
   findPartialFailure,
@@ -181,10 +181,10 @@ describe('createManyReport', () => {
 
   it('createManyReport aggregates the data where the operation can', () => {
     const results = [well('a', { data: ['x'] }), failed('b')];
-    expect(toManyData(results, 'sessions.list')).toEqual({ total: 2, ok: 1, failed: 1, skipped: 0, results });
-    expect(createManyReport(reported(results)).data).toEqual(toManyData(results, 'sessions.kill-user'));
-    expect(toManyData([failed('b')], 'system.metrics')).not.toHaveProperty('together');
-    expect(toManyData([], 'no.such')).toEqual({ total: 0, ok: 0, failed: 0, skipped: 0, results: [] });
+    expect(toManyAppliancesData(results, 'sessions.list')).toEqual({ total: 2, ok: 1, failed: 1, skipped: 0, results });
+    expect(createManyReport(reported(results)).data).toEqual(toManyAppliancesData(results, 'sessions.kill-user'));
+    expect(toManyAppliancesData([failed('b')], 'system.metrics')).not.toHaveProperty('together');
+    expect(toManyAppliancesData([], 'no.such')).toEqual({ total: 0, ok: 0, failed: 0, skipped: 0, results: [] });
   });
 
   it('createManyReport reports for a failed appliance whether something changed', () => {

@@ -4,8 +4,8 @@ import { GatewayError, Inventory, runOnMany, type ManyAppliancesData, type RunOn
 import { GatewayRegistry } from '../../../src/inventory';
 import {
   checkOpenFiles,
-  countConnected,
-  markConnected,
+  countConnectedGateways,
+  markGatewayConnected,
   readOpenFileLimit,
   processFileLimitSource,
 } from '../../../src/inventory/open-files';
@@ -532,14 +532,14 @@ describe('checkOpenFiles', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const [one, other] = [gatewayFor({ url: 'https://127.0.0.1:1' }), gatewayFor({ url: 'https://127.0.0.1:2' })];
-    expect(countConnected([one, other])).toBe(0);
-    markConnected(one);
-    expect(countConnected([one, other])).toBe(1);
+    expect(countConnectedGateways([one, other])).toBe(0);
+    markGatewayConnected(one);
+    expect(countConnectedGateways([one, other])).toBe(1);
     vi.advanceTimersByTime(74_999);
-    markConnected(other);
-    expect(countConnected([one, other])).toBe(2);
+    markGatewayConnected(other);
+    expect(countConnectedGateways([one, other])).toBe(2);
     vi.advanceTimersByTime(1);
-    expect(countConnected([one, other])).toBe(1);
+    expect(countConnectedGateways([one, other])).toBe(1);
   });
 });
 

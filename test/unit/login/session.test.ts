@@ -5,7 +5,7 @@ import { AccountState, resetAccounts } from '../../../src/login/account-state';
 import { BackOff } from '../../../src/login/back-off';
 import { SessionApiKey } from '../../../src/login/pending-login';
 import { PendingLogin } from '../../../src/login/pending-login';
-import { proveLogin, unprovableReason } from '../../../src/login/prove-login';
+import { proveLogin, getUnprovableReason } from '../../../src/login/prove-login';
 import { Session } from '../../../src/login/session';
 import { GatewayError } from '../../../src/model/error';
 import { ProcessCoordination } from '../../../src/model/process-coordination';
@@ -455,7 +455,7 @@ describe('proveLogin', () => {
     [{ secondFactor: 'flow' }, 'flow'],
     [{ login: 'key', apiKey: 'a' }, 'key'],
   ])('proveLogin with settings %j is prevented by: %s', (more, why) => {
-    expect(unprovableReason(checkSettings(settingsFor({ url: 'https://vpn.example.com' }, more)))).toBe(why);
+    expect(getUnprovableReason(checkSettings(settingsFor({ url: 'https://vpn.example.com' }, more)))).toBe(why);
   });
 
   it('proveLogin ignores pauses, starts none and leaves no trace of its account', async () => {

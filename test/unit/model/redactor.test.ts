@@ -7,7 +7,7 @@ import { parseNestedJson, findSecrets, findInputSecrets, redactQuery } from '../
 import { listSettingsSecrets } from '../../../src/model/settings-secrets';
 import { contentField, objectField, requiredField, textField } from '../../../src/model/operation';
 import { safeMessage } from '../../../src/model/safe-message';
-import { decodedViews } from '../../../src/model/decoded-views';
+import { createDecodedViews } from '../../../src/model/decoded-views';
 
 const SECRET = 'Grüße "an" \\ alle/+&<';
 const mask = (words: string, ...secrets: string[]): string => new Redactor().add(...secrets).text(words);
@@ -180,8 +180,8 @@ describe('MultiStringSearch', () => {
   });
 });
 
-describe('decodedViews', () => {
-  const views = (words: string): string[] => [...decodedViews(words)].map((view) => view.text);
+describe('createDecodedViews', () => {
+  const views = (words: string): string[] => [...createDecodedViews(words)].map((view) => view.text);
 
   it.each<[string, string]>([
     ['%41%c3%a4%E2%82%AC%F0%9D%84%9E', 'Aä€𝄞'],
@@ -202,12 +202,12 @@ describe('decodedViews', () => {
     ['a\\u0000b', 'a\0b'],
     ['&x&lt;y', '&x<y'],
     ['&lt;&LT;', '<&LT;'],
-  ])('decodedViews decodes %s', (words, read) => expect(views(words)).toContain(read));
+  ])('createDecodedViews decodes %s', (words, read) => expect(views(words)).toContain(read));
 
-  it('decodedViews returns no view of a text without escapes', () =>
+  it('createDecodedViews returns no view of a text without escapes', () =>
     expect(views('plain: text, "quoted"')).toEqual(['plain: text, "quoted"']));
 
-  it('decodedViews returns no view if no escape is valid', () => {
+  it('createDecodedViews returns no view if no escape is valid', () => {
     expect(views('100 % & more')).toEqual(['100 % & more']);
     expect(views('%zz %4')).toEqual(['%zz %4']);
   });
@@ -224,9 +224,9 @@ describe('decodedViews', () => {
 
   it('maps each decoded character to its position in the text, including the end', () => {
     const words = 'x\\u00e4\\"y';
-    const view = [...decodedViews(words)].find(({ text: read }) => read === 'xä"y');
+    const view = [...createDecodedViews(words)].find(({ text: read }) => read === 'xä"y');
     expect([0, 1, 2, 3, 4].map((index) => view?.toSourceIndex(index))).toEqual([0, 1, 7, 9, 10]);
-    const spaced = [...decodedViews('a+')].find(({ text: read }) => read === 'a ');
+    const spaced = [...createDecodedViews('a+')].find(({ text: read }) => read === 'a ');
     expect([0, 1, 2].map((index) => spaced?.toSourceIndex(index))).toEqual([0, 1, 2]);
   });
 });

@@ -3,7 +3,7 @@ import { operations } from '../../../src/areas';
 import { asGatewayError } from '../../../src/model/error';
 import { parseInput } from '../../../src/model/input';
 import {
-  hasColon,
+  containsColon,
   isValidConnections,
   isOutOfRange,
   isValidRate,
@@ -139,7 +139,7 @@ describe('The same rules in a dialog', () => {
     expect(requiredCredentials('realm', 'password')).toEqual([...account, 'secondPassword']);
     expect(requiredCredentials('realm', 'totp')).toEqual([...account, 'totpSecret']);
     expect(requiredCredentials('legacy', 'totp')).toEqual(account);
-    expect([hasColon('a:b'), hasColon('ab'), hasColon(undefined)]).toEqual([true, false, false]);
+    expect([containsColon('a:b'), containsColon('ab'), containsColon(undefined)]).toEqual([true, false, false]);
   });
 
   it('The same rules in a dialog read several pins in any case with any separator', () => {

@@ -19,7 +19,7 @@ import {
 } from '../../../src/run/envelope';
 import { getLeaseSeconds } from '../../../src/run/locks';
 import { readIdentity } from '../../../src/run/identity';
-import { countRecords } from '../../../src/run/output';
+import { countReturnedRecords } from '../../../src/run/output';
 import { summarizeRun, type SummaryResult } from '../../../src/run/summarize-run';
 import type { PendingWrite } from '../../../src/run/pending-write';
 import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
@@ -270,7 +270,7 @@ describe('Parts of a stream', () => {
       [[1, 2], { index: 0 }, call],
       [{ a: 1 }, { index: 1, count: 2 }, call],
     ]);
-    expect([countRecords([]), countRecords([1, 2]), countRecords({})]).toEqual([0, 2, 1]);
+    expect([countReturnedRecords([]), countReturnedRecords([1, 2]), countReturnedRecords({})]).toEqual([0, 2, 1]);
   });
 
   it('Parts of a stream are rejected if the caller accepts no parts', () => {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/model/error';
-import { crawl } from '../../../src/snapshot/crawl';
+import { crawlConfiguration } from '../../../src/snapshot/crawl';
 import { IgnoreRules } from '../../../src/snapshot/ignore-rules';
 import { readSerializedTree } from '../../../src/snapshot/read-serialized-tree';
 import { takeSnapshot, type Snapshot } from '../../../src/snapshot/take';
@@ -233,7 +233,7 @@ describe('the order of a crawl', () => {
       log.push([place, resource, listRequestedPaths(server).length]);
       return Promise.resolve();
     };
-    await crawl(
+    await crawlConfiguration(
       { ...options, onResource: take, onLinks: (places) => log.push([...places, listRequestedPaths(server).length]) },
       createRunContext(server, {}, { connections: 1 }),
     );
@@ -246,7 +246,9 @@ describe('the order of a crawl', () => {
     const waiting: (() => void)[] = [];
     const take = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
     let over = false;
-    const crawling = crawl({ ...options, onResource: take }, createRunContext(server, {}, { connections: 2 })).then(() => (over = true));
+    const crawling = crawlConfiguration({ ...options, onResource: take }, createRunContext(server, {}, { connections: 2 })).then(
+      () => (over = true),
+    );
     await eventually(() => expect(waiting.length).toBeGreaterThan(15));
     const before = listRequestedPaths(server).length;
     expect(before).toBeLessThan(1 + 16 + 4);
@@ -267,13 +269,15 @@ describe('the order of a crawl', () => {
       await new Promise(setImmediate);
       if (++begun === 3) throw fault;
     };
-    expect(await expectFailure(crawl({ ...options, onResource: take }, createRunContext(server, {}, { connections: 2 })))).toBe(fault);
+    expect(
+      await expectFailure(crawlConfiguration({ ...options, onResource: take }, createRunContext(server, {}, { connections: 2 }))),
+    ).toBe(fault);
     const count = listRequestedPaths(server).length;
     expect(count).toBeLessThan(30);
     await new Promise(setImmediate);
     expect(listRequestedPaths(server)).toHaveLength(count);
     const abort = new AbortController();
-    const cancelled = crawl(
+    const cancelled = crawlConfiguration(
       { ...options, onResource: () => Promise.resolve(abort.abort()) },
       createRunContext(server, { signal: abort.signal }, { connections: 2 }),
     );

@@ -13,14 +13,14 @@ import {
   isResourcePath,
   MANIFEST_FILE_NAME,
   serializeManifest,
-  parseOrigin,
+  parseSnapshotOrigin,
   readSnapshotManifest,
   type SnapshotManifest,
 } from '../../../src/snapshot/manifest';
 import { findCaseCollisions, toFileSegments, parseFileSegments, hasRecoverablePath } from '../../../src/snapshot/resource-file-names';
 import { isPathWithin, normalizePath, splitResourcePath } from '../../../src/snapshot/resource-path';
 import { createMessageReference } from '../../../src/snapshot/comparison-reference';
-import { isEmptyResource, canonicalize, separateLinks, toFileText } from '../../../src/snapshot/resource';
+import { isEmptyResource, canonicalizeResource, separateLinks, toResourceFileText } from '../../../src/snapshot/resource';
 import { formatComparison } from '../../../src/snapshot/diff-text';
 import { compareSerializedTrees } from '../../../src/snapshot/serialized-tree';
 import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
@@ -119,7 +119,7 @@ describe('the manifest of a snapshot', () => {
 
   it('the manifest of a snapshot is damaged if it is not an object', async () => {
     expect((await expectFailure(readSnapshotManifest(folderWith('[]')))).code).toBe('BAD_INPUT');
-    expect(parseOrigin({ format: 'gateway-snapshot/1', appliance: 'a', path: ROOT })).toEqual({
+    expect(parseSnapshotOrigin({ format: 'gateway-snapshot/1', appliance: 'a', path: ROOT })).toEqual({
       appliance: 'a',
       'serial-number': null,
       release: null,
@@ -129,11 +129,11 @@ describe('the manifest of a snapshot', () => {
   });
 });
 
-describe('separateLinks and canonicalize', () => {
+describe('separateLinks and canonicalizeResource', () => {
   const leads = (href: string): boolean => href.startsWith('/api/');
   const parts = (document: JsonObject) => separateLinks(document, leads);
 
-  it('separateLinks and canonicalize split a document into its fields and its links', () => {
+  it('separateLinks and canonicalizeResource split a document into its fields and its links', () => {
     const document = {
       name: 'x',
       list: [{ name: 'one', href: '/api/one' }, 'two', { username: 'u', href: '/api/u' }],
@@ -162,7 +162,7 @@ describe('separateLinks and canonicalize', () => {
     });
   });
 
-  it('separateLinks and canonicalize read 200 levels and refuse more', () => {
+  it('separateLinks and canonicalizeResource read 200 levels and refuse more', () => {
     const objects = (depth: number): JsonObject => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`) as JsonObject;
     const lists = (depth: number): JsonObject => ({ a: JSON.parse(`${'['.repeat(depth)}1${']'.repeat(depth)}`) as unknown });
     expect(parts(objects(201)).resource).toEqual(objects(201));
@@ -174,11 +174,11 @@ describe('separateLinks and canonicalize', () => {
       });
   });
 
-  it('separateLinks and canonicalize sort the keys and mask the secrets', () => {
-    expect(JSON.stringify(canonicalize({ b: [{ d: 1, c: null }], a: true, password: 'x' }))).toBe(
+  it('separateLinks and canonicalizeResource sort the keys and mask the secrets', () => {
+    expect(JSON.stringify(canonicalizeResource({ b: [{ d: 1, c: null }], a: true, password: 'x' }))).toBe(
       '{"a":true,"b":[{"c":null,"d":1}],"password":"***"}',
     );
-    expect(toFileText({ a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}\n');
+    expect(toResourceFileText({ a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}\n');
     expect([
       isEmptyResource({}),
       isEmptyResource({ a: [] }),

@@ -15,7 +15,7 @@ import {
   type WatchKindOptions,
   type WatchedGateway,
 } from '../../../src/watch/watch-kinds';
-import { evaluateLimit, limitKey, readLimits, type WatchLimit, type LimitState } from '../../../src/watch/limits';
+import { evaluateLimit, toLimitKey, readLimits, type WatchLimit, type LimitState } from '../../../src/watch/limits';
 import { SessionTracker } from '../../../src/watch/session-tracker';
 import { SystemTracker } from '../../../src/watch/system-tracker';
 import type { TrackerUpdate, Tracker } from '../../../src/watch/tracker';
@@ -78,8 +78,8 @@ describe('evaluateLimit and readLimits', () => {
       { name: 'a', above: 1, release: 0 },
       { name: 'a', above: 1, checks: 2 },
     ];
-    expect(new Set(all.map(limitKey)).size).toBe(all.length);
-    expect(limitKey({ name: 'a', above: 1, checks: 1 })).toBe(limitKey({ name: 'a', above: 1 }));
+    expect(new Set(all.map(toLimitKey)).size).toBe(all.length);
+    expect(toLimitKey({ name: 'a', above: 1, checks: 1 })).toBe(toLimitKey({ name: 'a', above: 1 }));
   });
 
   it.each<[unknown, string]>([
