@@ -19,6 +19,7 @@
  * @property {number} inputs
  * @property {readonly string[]} outputs their names in the catalogue
  * @property {readonly Property[]} properties beside the name
+ * @property {true} [about] has a sentence about the node
  */
 
 /** @type {Property} */
@@ -58,7 +59,7 @@ export const dialogs = [
   },
   {
     name: 'run',
-    color: '#C0DEED',
+    color: '#B7A6E6',
     inputs: 1,
     outputs: ['report', 'progress'],
     properties: [
@@ -77,7 +78,7 @@ export const dialogs = [
   },
   {
     name: 'task',
-    color: '#C0DEED',
+    color: '#D2B4EA',
     inputs: 1,
     outputs: ['appliance', 'report', 'progress'],
     properties: [
@@ -90,10 +91,10 @@ export const dialogs = [
       data,
     ],
   },
-  { name: 'done', color: '#C0DEED', inputs: 1, outputs: [], properties: [] },
+  { name: 'done', color: '#A9C1F2', inputs: 1, outputs: [], properties: [], about: true },
   {
     name: 'control',
-    color: '#C0DEED',
+    color: '#E0B9CF',
     inputs: 1,
     outputs: ['answer'],
     properties: [

@@ -50,7 +50,7 @@ function toRow(dialog, { name, kind, icon, placeholder, choices, pace }) {
     case 'number':
       return { ...row, kind };
     case 'selection':
-      return { ...row, kind: 'typed' };
+      return { ...row, kind: 'typed', noteId: 'gateway-matches' };
     default:
       return { ...row, kind };
   }
@@ -60,7 +60,13 @@ function toRow(dialog, { name, kind, icon, placeholder, choices, pace }) {
 function createForm(dialog) {
   const rows = dialog.properties.filter(({ pace }) => !pace).map((property) => toRow(dialog, property));
   const rolloutRows = dialog.properties.filter(({ pace }) => pace).map((property) => /** @type {Row} */ (toRow(dialog, property)));
-  return [NAME, ...rows, ...(rolloutRows.length > 0 ? [{ summary: 'common.pace', className: 'fleet-pace', rows: rolloutRows }] : [])];
+  const about = dialog.about ? [`<div class="form-row gateway-about" data-i18n="${dialog.name}.about"></div>`] : [];
+  return [
+    NAME,
+    ...about,
+    ...rows,
+    ...(rolloutRows.length > 0 ? [{ summary: 'common.pace', className: 'fleet-pace', rows: rolloutRows }] : []),
+  ];
 }
 
 const CHECKED_KINDS = ['number', 'share', 'selection', 'operation', 'fields'];
@@ -70,7 +76,7 @@ function toRegistration(dialog) {
   /** @type {Registration['options']} */
   const nodeOptions = [
     ['color', `'${dialog.color}'`],
-    ['icon', `'gateway-fleet.svg'`],
+    ['icon', `'gateway-fleet-${dialog.name}.svg'`],
     ['inputs', String(dialog.inputs)],
     ['outputs', String(dialog.outputs.length)],
     ['outputLabels', 'function (index) { return gatewayFleet.getOutputLabel(this, index); }'],

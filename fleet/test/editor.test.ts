@@ -15,9 +15,23 @@ declare const RED: { nodes: { getNodeHelp(type: string): string } };
 
 const place = { z: 'f1', x: 200, y: 100, wires: [] };
 const KILL = { name: { type: 'str', value: 'j.doe' }, max: { type: 'num', value: '3' } };
+const APPLIANCES = JSON.stringify(
+  ['berlin-1 eu', 'berlin-2 eu', 'boston-1 us'].map((entry) => {
+    const [name = '', tags = ''] = entry.split(' ');
+    return { name, url: `https://${name}.example.com`, tags };
+  }),
+);
 const FLOWS = [
   { id: 'f1', type: 'tab', label: 'Fleet' },
-  { id: 'inv', type: 'gateway-inventory', name: 'ours', source: 'list', list: '[]', defaults: '{"realm": "Admin Users"}', secrets: 'node' },
+  {
+    id: 'inv',
+    type: 'gateway-inventory',
+    name: 'ours',
+    source: 'list',
+    list: APPLIANCES,
+    defaults: '{"realm": "Admin Users"}',
+    secrets: 'node',
+  },
   { id: 'eng', type: 'gateway-fleet-engine', name: '', inventory: 'inv', fleet: '', inFlight: 16, urgentInFlight: 32, connections: 4 },
   {
     ...place,
@@ -109,7 +123,7 @@ describe.skipIf(skipped)('fleet dialogs', () => {
 
   it('fleet dialogs show the fields of the chosen operation for a run, without secret fields', async () => {
     await editor.openNode('r1');
-    expect(await editor.shownFields()).toEqual(['name', 'max']);
+    expect(await editor.shownFields()).toEqual(['name', 'match', 'max']);
     expect(await editor.fields(['name', 'max'])).toEqual(KILL);
     expect(await editor.text('.gateway-about')).toContain('Finds the sessions of one user');
     await editor.page.evaluate(() => $('#fleet-operation').val('users.create').trigger('change'));
@@ -123,6 +137,22 @@ describe.skipIf(skipped)('fleet dialogs', () => {
       fields: { server: { type: 'str', value: 'System Local' }, username: { type: 'msg', value: 'payload.who' } },
     });
     expect(editor.complaints).toEqual([]);
+  });
+
+  it('fleet dialogs suggest names and tags with counts in Select, show what matches, and have accessible names', async () => {
+    const { page } = editor;
+    await editor.openNode('r1');
+    await page.waitForSelector('#gateway-matches:has-text("2 of 3 appliances")');
+    const box = page.locator('.red-ui-tray #node-input-select-value');
+    expect(await box.getAttribute('aria-label')).toBe('Select');
+    await box.fill('');
+    await box.pressSequentially('tag:');
+    await page.waitForSelector('text=tag:us (1)');
+    await page.keyboard.press('Escape');
+    await editor.cancel();
+    await editor.openNode('d1');
+    expect(await editor.text('.red-ui-tray .gateway-about')).toMatch(/^Ends the work on one appliance\. .*\.$/);
+    await editor.cancel();
   });
 
   it('fleet dialogs show an error text for an invalid number', async () => {

@@ -30,6 +30,7 @@ export { describeDefaultSource, readValueSources } from './fields/value-types';
 export { setOpenNode } from './dialog-state';
 export { getOperations, getAllFields, getAreaNames } from './operation-table';
 export { FieldTools } from './fields/field-tools';
+export { openSelection, showSelectionMatches } from './dialogs/many-appliances';
 export { showError } from './text';
 
 /** Starts the editor part. The build adds the one call with the operation table. */

@@ -83,20 +83,37 @@ export function openDialog(node: RedNode): void {
     const input = findInput(node, name);
     if (node[name] === undefined && typeof value !== 'object' && kind !== 'check' && kind !== 'credential' && kind !== 'config')
       input.val(toTrimmedText(value));
-    if (kind === 'selection')
-      input.typedInput({ types: ['str', 'msg', 'flow', 'global', 'env', 'jsonata'], typeField: '#node-input-selectType' });
+    if (kind === 'selection') openSelection(node);
     const show = (): void => {
       const verdict = checkProperty(node, input.val(), name);
       gatewayEditor.showError($(`[data-error="${name}"]`), kind === 'fields' || Array.isArray(verdict) ? true : verdict);
     };
     input.on('change keyup paste', show);
-    show();
+    // A selection that nobody has typed yet is no mistake.
+    if (kind !== 'selection' || toTrimmedText(node[name]) !== '') show();
+    else window.setTimeout(() => input.next('.red-ui-typedInput-container').removeClass('input-error'));
   }
   const hasOwnRollout = dialog.properties.some(
     ({ name, pace, value }) => pace === true && node[name] !== undefined && toTrimmedText(node[name]) !== toTrimmedText(value),
   );
   $('.fleet-pace').prop('open', hasOwnRollout);
   if (dialog.name === 'run') openOperation(node);
+}
+
+/** Suggests names and tags of the inventory of the engine, and shows what matches. */
+function openSelection(node: RedNode): void {
+  // The texts about a selection are in the catalog of the main package.
+  const mainNode = asActionNode(node, 'sessions.list');
+  const getInventory = (): unknown => RED.nodes.node(toTrimmedText($('#node-input-engine').val()))?.['inventory'];
+  gatewayEditor.openSelection(mainNode, mainNode._('many.selection'), getInventory);
+  let timer: number | undefined;
+  const showMatches = (): void => {
+    window.clearTimeout(timer);
+    timer = window.setTimeout(() => void gatewayEditor.showSelectionMatches(mainNode, getInventory()), 250);
+  };
+  $('#node-input-select').on('change keyup paste', showMatches);
+  $('#node-input-engine').on('change', showMatches);
+  showMatches();
 }
 
 export function saveDialog(node: RedNode): void {

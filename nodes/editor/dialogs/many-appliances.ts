@@ -1,6 +1,7 @@
 import { post } from '../api';
 import { labelTypedInput } from '../fields/row-elements';
 import { getCurrentValue } from '../dialog-state';
+import { createSuggestions, type InventoryList, type Suggestion } from './selection-suggestions';
 import { pluralized, isVariable, renderMarkup, showError, toPropertyText } from '../text';
 
 const COUNT_PROPERTIES = ['atOnce', 'canary', 'maxAppliances'];
@@ -40,14 +41,7 @@ export function openManyAppliances(node: RedNode, onChange: (many: boolean) => v
   const select = $('#node-input-select');
   for (const [property, defaultValue] of Object.entries(DEFAULTS))
     if (node[property] === undefined) $(`#node-input-${property}`).val(defaultValue);
-  const textType = {
-    value: 'str',
-    label: node._('many.selection'),
-    icon: 'fa fa-filter',
-    autoComplete: createSuggester(node),
-  } as TypedInputType;
-  select.typedInput({ types: [textType, 'msg', 'flow', 'global', 'env', 'jsonata'], typeField: '#node-input-selectType' });
-  labelTypedInput(select);
+  openSelection(node, node._('many.selection'), () => getCurrentValue(node, 'inventory'));
   const check = (): void => {
     const isMany = box.prop('checked') === true;
     showError($('.gateway-select-error'), isMany ? checkSelection(node, select.typedInput('value')) : true);
@@ -82,6 +76,14 @@ export function openManyAppliances(node: RedNode, onChange: (many: boolean) => v
   show();
 }
 
+/** Makes *Select* a typed input that suggests names and tags. Shared with the fleet package. */
+export function openSelection(node: RedNode, label: string, getInventory: () => unknown): void {
+  const select = $('#node-input-select');
+  const textType = { value: 'str', label, icon: 'fa fa-filter', autoComplete: createSuggester(node, getInventory) } as TypedInputType;
+  select.typedInput({ types: [textType, 'msg', 'flow', 'global', 'env', 'jsonata'], typeField: '#node-input-selectType' });
+  labelTypedInput(select);
+}
+
 /**
  * Clears the inventory of a node for one appliance, so that Node-RED does not count the inventory as used. Handwritten nodes get no new
  * properties from opening the dialog.
@@ -99,13 +101,17 @@ function guessInventory(): string | undefined {
   return ids.length === 1 ? ids[0] : undefined;
 }
 
-/** Shows how many appliances match the selection, and the first five names. */
-async function showMatches(node: RedNode): Promise<void> {
-  const container = $('.gateway-matches');
+function showMatches(node: RedNode): Promise<void> {
+  return showSelectionMatches(node, isForManyAppliances(node) ? getCurrentValue(node, 'inventory') : undefined);
+}
+
+/** Shows how many appliances of an inventory match *Select*, and the first five names. */
+export async function showSelectionMatches(node: RedNode, inventory: unknown): Promise<void> {
+  const container = $('.gateway-matches, #gateway-matches');
   const type = toPropertyText($('#node-input-selectType').val()) || 'str';
   const select = $('#node-input-select').typedInput('value');
-  if (!isForManyAppliances(node) || type !== 'str' || select.trim() === '' || isVariable(select)) return void container.empty();
-  const answer = await post(node, 'gateway-inventory/list', { id: getCurrentValue(node, 'inventory'), select });
+  if (inventory === undefined || type !== 'str' || select.trim() === '' || isVariable(select)) return void container.empty();
+  const answer = await post(node, 'gateway-inventory/list', { id: inventory, select });
   if (select !== $('#node-input-select').typedInput('value')) return;
   if (!answer.ok) return void renderMarkup(container, answer.message);
   const names = (answer.entries as { value: string }[]).slice(0, 5).map(({ value }) => value);
@@ -117,19 +123,18 @@ async function showMatches(node: RedNode): Promise<void> {
 }
 
 /** Suggests names and tags for the word that the user types. */
-function createSuggester(node: RedNode) {
-  return (text: string, done: (found: { value: string; label: string }[]) => void): void => {
+function createSuggester(node: RedNode, getInventory: () => unknown) {
+  return (text: string, done: (found: Suggestion[]) => void): void => {
     const [, prefix = '', negation = '', word = ''] = /^(.*?[\s|]|)(!?)([^\s|]*)$/.exec(text) ?? [];
-    void post(node, 'gateway-inventory/list', { id: getCurrentValue(node, 'inventory'), search: word.startsWith('tag:') ? '' : word }).then(
-      (answer) => {
-        if (!answer.ok) return done([]);
-        const tags = (answer.tags as { value: string }[]).map(({ value }) => `tag:${value}`).filter((tag) => tag.startsWith(word));
-        const names = word.startsWith('tag:')
-          ? []
-          : (answer.entries as { value: string }[]).map(({ value }) => (value.includes(' ') ? `"${value}"` : value));
-        done([...tags, ...names].slice(0, 20).map((suggestion) => ({ value: `${prefix}${negation}${suggestion}`, label: suggestion })));
-      },
-    );
+    void post(node, 'gateway-inventory/list', { id: getInventory(), search: word.startsWith('tag:') ? '' : word }).then((answer) => {
+      if (!answer.ok) return done([]);
+      done(
+        createSuggestions(word, answer as unknown as InventoryList).map(({ value, label }) => ({
+          value: `${prefix}${negation}${value}`,
+          label,
+        })),
+      );
+    });
   };
 }
 

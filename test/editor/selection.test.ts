@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { createSuggestions } from '../../nodes/editor/dialogs/selection-suggestions';
+
+const LIST = {
+  tags: [
+    { value: 'eu', count: 12 },
+    { value: 'lab', count: 1 },
+  ],
+  entries: [{ value: 'vpn-1' }, { value: 'vpn of Berlin' }],
+};
+
+it('Select suggests tags with their counts and names in quotation marks if they have spaces', () => {
+  expect(createSuggestions('', LIST).map(({ label }) => label)).toEqual(['tag:eu (12)', 'tag:lab (1)', 'vpn-1', '"vpn of Berlin"']);
+  expect(createSuggestions('tag:l', LIST)).toEqual([{ value: 'tag:lab', label: 'tag:lab (1)' }]);
+});
