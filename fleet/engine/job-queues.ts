@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
 import type { Database, SqlExecutor } from '../store/database';
-import type { ItemJob, JobSender } from '../store/run-store';
+import type { ItemJob, JobSender, RunQueueKey } from '../store/run-store';
 import type { RunRow } from '../store/rows';
 import { BOSS_SCHEMA, hasSchema } from '../store/schema';
 
@@ -11,6 +11,11 @@ const SUPERVISE_SECONDS = 2;
 /** The run store decides when an item is finished, so the queue must not give up its job. */
 const MAX_RETRIES = 1_000_000;
 const DAY_SECONDS = 86_400;
+/** Largest page of `findJobs`. A run has fewer unfinished jobs. */
+const MAX_FOUND_JOBS = 100_000;
+
+/** States of a job that a worker has, or will get. */
+const LIVE_STATES = new Set(['created', 'retry', 'active']);
 
 /** The queues of one fleet. The names contain a hash of the fleet key, because pg-boss allows few characters. */
 export class QueueNames {
@@ -110,6 +115,26 @@ export class JobQueues implements JobSender {
     await this.createQueue(queue);
     const queueJobs = jobs.map(({ id, run, index }) => ({ id, data: { run, index } }));
     await this.boss.insert(queue, queueJobs, { db: this.#database.createBossExecutor(sql) });
+  }
+
+  async findLostItemJobs(run: RunQueueKey, jobs: readonly string[]): Promise<string[]> {
+    const queue = this.names.getRunQueue(run);
+    await this.createQueue(queue);
+    const queued = await this.boss.findJobs(queue, { data: { run: run.id }, queued: true, limit: MAX_FOUND_JOBS });
+    const queuedIds = new Set(queued.map(({ id }) => id));
+    const lostJobs: string[] = [];
+    // Few jobs are neither queued nor held by a living engine.
+    for (const job of jobs) if (!queuedIds.has(job) && (await this.#isLost(queue, job))) lostJobs.push(job);
+    return lostJobs;
+  }
+
+  isCoordinatorJobLost(job: string): Promise<boolean> {
+    return this.#isLost(this.names.runs, job);
+  }
+
+  async #isLost(queue: string, job: string): Promise<boolean> {
+    const [found] = await this.boss.findJobs(queue, { id: job });
+    return !found || !LIVE_STATES.has(found.state);
   }
 
   async sendCoordinator(sql: SqlExecutor, run: string, job: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { toDatabaseError, type Database, type SqlExecutor } from './database';
 import type { ReportRecipient, ClaimResult, Claim, ItemOutcome, ItemRow, JsonRecord, RunRequest, RunProgress, RunRow } from './rows';
-import { BOSS_SCHEMA, SCHEMA } from './schema';
+import { SCHEMA } from './schema';
 import { getPreviousStates, isFailureState, isFinalState, type ItemState } from './item-states';
 import { readFleetMetrics } from './metrics';
 import { toStorableJson, toStorableText } from './storable-text';
@@ -16,7 +16,13 @@ export interface ItemJob {
 export interface JobSender {
   sendItems(sql: SqlExecutor, run: RunRow, jobs: readonly ItemJob[]): Promise<void>;
   sendCoordinator(sql: SqlExecutor, run: string, job: string): Promise<void>;
+  /** Ids of those item jobs of a run that the queue no longer has, or has finished. */
+  findLostItemJobs(run: RunQueueKey, jobs: readonly string[]): Promise<string[]>;
+  isCoordinatorJobLost(job: string): Promise<boolean>;
 }
+
+/** What selects the queue of a run. */
+export type RunQueueKey = Pick<RunRow, 'id' | 'kind' | 'operation' | 'urgent'>;
 
 /** A missing job is replaced when its run is older than this. */
 const ORPHANED_AFTER = '30 s';
@@ -229,11 +235,17 @@ export class RunStore {
 
   /** Sends new jobs for open items and runs whose jobs are gone, for example after a restore of the database. */
   async requeueLostJobs(): Promise<void> {
-    await this.#database.query(CLEAR_LOST_JOBS, [this.#fleet]);
-    await this.#database.transaction(async (sql) => {
-      const { rows } = await sql.query<{ id: string; job: string }>(ASSIGN_COORDINATOR_JOBS, [this.#fleet]);
-      for (const { id, job } of rows) await this.#jobSender.sendCoordinator(sql, id, job);
-    });
+    for (const run of await this.#database.query<RunQueueKey & { job: string | null }>(SELECT_OLDER_OPEN_RUNS, [this.#fleet])) {
+      const items = await this.#database.query<{ job: string }>(SELECT_UNHELD_JOBS, [this.#fleet, run.id]);
+      const jobs = items.map(({ job }) => job);
+      const lostJobs = jobs.length > 0 ? await this.#jobSender.findLostItemJobs(run, jobs) : [];
+      if (lostJobs.length > 0) await this.#database.query(CLEAR_JOBS, [this.#fleet, run.id, lostJobs]);
+      if (run.job !== null && !(await this.#jobSender.isCoordinatorJobLost(run.job))) continue;
+      await this.#database.transaction(async (sql) => {
+        const { rows } = await sql.query<{ job: string }>(REPLACE_COORDINATOR_JOB, [this.#fleet, run.id, run.job]);
+        for (const { job } of rows) await this.#jobSender.sendCoordinator(sql, run.id, job);
+      });
+    }
   }
 
   /** Deletes runs that ended `days` ago. Of a node with more than `maxPerNode` runs, it also deletes older ones that ended a day ago. */
@@ -381,17 +393,20 @@ const DELETE_OLD_RUNS = `
       SELECT id, row_number() OVER (PARTITION BY node ORDER BY created DESC, id) AS position FROM ${SCHEMA}.run WHERE fleet = $3
     ) AS ranked WHERE position > $2)))`;
 
-const hasLiveJobSql = (job: string): string => `EXISTS (SELECT FROM ${BOSS_SCHEMA}.job WHERE id = ${job} AND state < 'completed')`;
+const SELECT_OLDER_OPEN_RUNS = `
+  SELECT id, kind, operation, urgent, job FROM ${SCHEMA}.run
+  WHERE fleet = $1 AND state <> 'done' AND created < now() - interval '${ORPHANED_AFTER}'`;
 
-const CLEAR_LOST_JOBS = `
-  UPDATE ${SCHEMA}.item SET job = NULL
-  WHERE fleet = $1 AND ${IS_OPEN} AND job IS NOT NULL AND NOT ${hasLiveJobSql('item.job')}
-    AND NOT ${isAliveSql(`coalesce(item.holder, '')`)}
-    AND (SELECT created FROM ${SCHEMA}.run WHERE fleet = item.fleet AND id = item.run) < now() - interval '${ORPHANED_AFTER}'`;
+const SELECT_UNHELD_JOBS = `
+  SELECT job FROM ${SCHEMA}.item
+  WHERE fleet = $1 AND run = $2 AND ${IS_OPEN} AND job IS NOT NULL AND NOT ${isAliveSql(`coalesce(item.holder, '')`)}`;
 
-const ASSIGN_COORDINATOR_JOBS = `
+const CLEAR_JOBS = `UPDATE ${SCHEMA}.item SET job = NULL WHERE fleet = $1 AND run = $2 AND ${IS_OPEN} AND job = ANY ($3)`;
+
+/** Another engine may have replaced the job meanwhile. */
+const REPLACE_COORDINATOR_JOB = `
   UPDATE ${SCHEMA}.run SET job = gen_random_uuid()
-  WHERE fleet = $1 AND state <> 'done' AND NOT ${hasLiveJobSql('run.job')} AND created < now() - interval '${ORPHANED_AFTER}' RETURNING id, job`;
+  WHERE fleet = $1 AND id = $2 AND state <> 'done' AND job IS NOT DISTINCT FROM $3 RETURNING job`;
 
 const UPSERT_HEARTBEAT = `
   INSERT INTO ${SCHEMA}.lease (key, ticket, holder, held, value, expires)

@@ -5,7 +5,7 @@ import type { DeliveredReport, ReportListener } from '../engine';
 import { ReportDelivery } from '../engine/report-delivery';
 import { RunStore } from '../store/run-store';
 import { toFleetKey } from '../worker/fleet-identity';
-import { TEST_FLEET, TestFleet, ROLE_PATH, ENSURE_INPUT, waitUntil, type FleetMember } from './support/test-fleet';
+import { TEST_FLEET, TestFleet, ROLE_PATH, ENSURE_INPUT, waitUntil, type FleetMember, NO_JOBS } from './support/test-fleet';
 import { dumpRows, startPostgres, type TestPostgres } from './support/postgres';
 
 const COUNT = 60;
@@ -256,7 +256,11 @@ describe('ReportDelivery', () => {
     await one.engine.startRun(info('gone', { node: 'nobody' }));
     await waitUntil(async () => (await one.engine.store.findRun('gone'))?.state === 'done');
     const rejectSend = (): Promise<never> => Promise.reject(new Error('Nothing must be sent.'));
-    const store = new RunStore(one.engine.database, { sendItems: rejectSend, sendCoordinator: rejectSend }, toFleetKey(TEST_FLEET));
+    const store = new RunStore(
+      one.engine.database,
+      { ...NO_JOBS, sendItems: rejectSend, sendCoordinator: rejectSend },
+      toFleetKey(TEST_FLEET),
+    );
     const listProgress = vi.spyOn(store, 'listProgress');
     const reports = new ReportDelivery({
       store,

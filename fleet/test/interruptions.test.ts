@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
+import type { PgBoss } from 'pg-boss';
+import { PgBoss as PreviousPgBoss } from 'pg-boss-12.27';
 import type { GatewayError } from '../../src';
 import { expectFailure } from '../../test/helpers/simulated-appliance';
 import type { FleetTarget } from '../engine';
 import { JobQueues } from '../engine/job-queues';
+import { QueueWorker } from '../engine/queue-worker';
 import { createInterruptedError, Database, toDatabaseError } from '../store/database';
 import { trusted } from '../../src/model/safe-message';
+import { BOSS_SCHEMA } from '../store/schema';
 import { toFleetKey } from '../worker/fleet-identity';
 import { ENSURE_INPUT, ROLE_PATH, TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
@@ -166,6 +170,61 @@ describe('the start of an engine', () => {
     expect(faults).toEqual([]);
     expect(toDatabaseError(new Error('It is not here.')).message).toBe('The database of the fleet rejected a command: It is not here.');
     await other.close();
+  });
+});
+
+describe('an upgrade of one engine after the other', () => {
+  it('an engine with the previous release of pg-boss goes on while another has updated the tables', async () => {
+    const url = await postgres.createDatabase();
+    const [oldDatabase, database] = [new Database(url), new Database(url)];
+    const options = { schema: BOSS_SCHEMA, schedule: false, superviseIntervalSeconds: 2, persistWarnings: false };
+    const old = new PreviousPgBoss({ db: oldDatabase.createBossExecutor(), ...options });
+    const faults: unknown[] = [];
+    old.on('error', (fault) => faults.push(fault));
+    await old.start();
+    const queues = new JobQueues(database, 'upgraded', (fault) => faults.push(fault));
+    const queue = queues.names.normal;
+    await old.createQueue(queue, { retryLimit: 3, retryDelay: 1, heartbeatSeconds: 10 });
+    const done: unknown[] = [];
+    const startWorker = (boss: unknown, name: string): QueueWorker<{ index: number }> => {
+      const worker = new QueueWorker<{ index: number }>({
+        boss: boss as PgBoss,
+        queue,
+        concurrency: 2,
+        work: ({ index }) => {
+          done.push([name, index]);
+          return Promise.resolve('done');
+        },
+        onFault: (fault) => faults.push(fault),
+      });
+      worker.start();
+      return worker;
+    };
+    const oldWorker = startWorker(old, 'old');
+    await old.insert(queue, [{ data: { index: 1 } }]);
+    await waitUntil(() => done.length === 1);
+
+    await queues.start();
+    await old.insert(queue, [{ data: { index: 2 } }]);
+    await waitUntil(() => done.length === 2);
+    await queues.boss.insert(queue, [{ data: { index: 3 } }]);
+    await waitUntil(() => done.length === 3);
+    await oldWorker.stop();
+    const newWorker = startWorker(queues.boss, 'new');
+    await old.insert(queue, [{ data: { index: 4 } }]);
+    await waitUntil(() => done.length === 4);
+    await newWorker.stop();
+    expect(done).toEqual([
+      ['old', 1],
+      ['old', 2],
+      ['old', 3],
+      ['new', 4],
+    ]);
+    expect((await queues.boss.findJobs(queue)).map(({ state }) => state)).toEqual(Array.from({ length: 4 }, () => 'completed'));
+    expect(faults).toEqual([]);
+    await old.stop({ graceful: false, close: false });
+    await queues.stop();
+    await Promise.all([oldDatabase.close(), database.close()]);
   });
 });
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '../store/database';
-import { RunStore, type JobSender } from '../store/run-store';
+import { RunStore } from '../store/run-store';
 import { hashTarget, toFleetKey } from '../worker/fleet-identity';
-import { TEST_FLEET, TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
+import { TEST_FLEET, TestFleet, waitUntil, type FleetMember, NO_JOBS } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
 let postgres: TestPostgres;
@@ -19,8 +19,7 @@ beforeAll(async () => {
   member = await bench.startMember({ secrets: { people: { password: 'a-New-Passw0rd' } } });
   database = new Database(bench.url);
   // No jobs are sent now, so that only the dead worker claims the item first.
-  const quiet: JobSender = { sendItems: () => Promise.resolve(), sendCoordinator: () => Promise.resolve() };
-  store = new RunStore(database, quiet, toFleetKey(TEST_FLEET));
+  store = new RunStore(database, NO_JOBS, toFleetKey(TEST_FLEET));
 });
 afterEach(() => bench.reset());
 afterAll(async () => {

@@ -8,7 +8,7 @@ import { RunStore } from '../store/run-store';
 import type { ClaimResult, Claim, RunRequest } from '../store/rows';
 import { migrateSchema } from '../store/schema';
 import { NEXT_STATES, ITEM_STATES, getPreviousStates, isFailureState, isFinalState } from '../store/item-states';
-import { createUsualRun } from './support/test-fleet';
+import { createUsualRun, NO_JOBS } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
 const FINGERPRINT = 'same';
@@ -67,8 +67,45 @@ const countJobs = async (): Promise<number> =>
     )
   )[0]?.n ?? 0;
 
+describe('lost jobs', () => {
+  const listJobs = async (run: string): Promise<(string | null)[]> =>
+    (await database.query<{ job: string | null }>('SELECT job FROM gateway_fleet.item WHERE run = $1 ORDER BY index', [run])).map(
+      ({ job }) => job,
+    );
+  const readCoordinatorJob = async (run: string): Promise<string> =>
+    (await database.query<{ job: string }>('SELECT job FROM gateway_fleet.run WHERE id = $1', [run]))[0]?.job ?? '';
+
+  it('lost jobs of items and coordinators are replaced, and jobs that the queue still has are kept', async () => {
+    const { names, boss } = queues;
+    await store.createRun(createRequest());
+    await store.advanceRun(id);
+    const before = await listJobs(id);
+    const [, lost = '', completed = ''] = before as string[];
+    await boss.deleteJob(names.normal, lost);
+    await boss.fetch(names.normal, { batchSize: 100 });
+    await boss.complete(names.normal, completed);
+    const coordinator = await readCoordinatorJob(id);
+    await boss.deleteJob(names.runs, coordinator);
+
+    await store.requeueLostJobs();
+    expect(await listJobs(id)).toEqual(before);
+    await database.query(`UPDATE gateway_fleet.run SET created = now() - interval '1 min' WHERE id = $1`, [id]);
+    await store.requeueLostJobs();
+    expect(await listJobs(id)).toEqual([before[0], null, null, before[3]]);
+    const replaced = await readCoordinatorJob(id);
+    expect(replaced).not.toBe(coordinator);
+    expect(await boss.findJobs(names.runs, { id: replaced })).toMatchObject([{ state: 'created', data: { run: id } }]);
+    await store.requeueLostJobs();
+    expect(await readCoordinatorJob(id)).toBe(replaced);
+    await store.advanceRun(id);
+    const after = await listJobs(id);
+    expect(after.every((job) => job !== null)).toBe(true);
+    expect(new Set([...after, ...before]).size).toBe(6);
+  });
+});
+
 describe('the metrics of a fleet', () => {
-  it('count its runs, items and engines, and leave out other fleets', async () => {
+  it('the metrics of a fleet count its runs, items and engines, and leave out other fleets', async () => {
     const fleet = 'measured "fleet"';
     const measured = new RunStore(database, queues, fleet);
     await store.createRun(createRequest());
@@ -131,14 +168,7 @@ describe('createRun', () => {
   });
 
   it('createRun stores nothing if the coordinator job cannot be sent', async () => {
-    const faulty = new RunStore(
-      database,
-      {
-        sendItems: () => Promise.resolve(),
-        sendCoordinator: () => Promise.reject(new Error('on purpose')),
-      },
-      'inv',
-    );
+    const faulty = new RunStore(database, { ...NO_JOBS, sendCoordinator: () => Promise.reject(new Error('on purpose')) }, 'inv');
     await expect(faulty.createRun(createRequest())).rejects.toThrow('on purpose');
     expect(await store.findRun(id)).toBeUndefined();
     expect(await store.listItems(id)).toEqual([]);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Inventory } from '../../../src';
 import { GatewayRegistry } from '../../../src/inventory';
 import { startSimulatedFleet, type SimulatedFleet, type Simulator, type SimulatorOptions } from '../../../src/simulator';
+import type { JobSender } from '../../store/run-store';
 import { Engine, type DeliveredReport, type EngineOptions, type NewRun } from '../../engine';
 
 export const ROLE_PATH = 'users/user-roles/user-role/Users';
@@ -28,6 +29,14 @@ export interface FleetMember {
   readonly delivered: DeliveredReport[];
   stop(): Promise<void>;
 }
+
+/** Sends no job and finds none lost. */
+export const NO_JOBS: JobSender = {
+  sendItems: () => Promise.resolve(),
+  sendCoordinator: () => Promise.resolve(),
+  findLostItemJobs: () => Promise.resolve([]),
+  isCoordinatorJobLost: () => Promise.resolve(false),
+};
 
 /** Default options of a run: one batch without limits. */
 export function createUsualRun(items: NewRun['items']): Omit<NewRun, 'id' | 'operation'> {
