@@ -27,7 +27,7 @@ const pid = (): number => Number(readFileSync(place('data', 'postmaster.pid'), '
 const runs = async (): Promise<unknown[]> => (await red.post('/control', { operation: 'list' })) as unknown[];
 
 describe('EmbeddedPostgres', () => {
-  it('names both versions and what to do if the data is of another major version', async () => {
+  it('EmbeddedPostgres names both versions and what to do if the data is of another major version', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fleet-version-'));
     mkdirSync(join(folder, 'gateway-fleet-postgres', 'data'), { recursive: true });
     writeFileSync(join(folder, 'gateway-fleet-postgres', 'data', 'PG_VERSION'), '12\n');

@@ -84,7 +84,7 @@ describe('a run with two engines', () => {
     expect(envelope).toMatchObject({ ok: false, stopped: 'canary' });
   });
 
-  it('stops when more items failed than maxFailures, in all batches and engines', async () => {
+  it('a run with two engines stops when more items failed than maxFailures, in all batches and engines', async () => {
     failWrites(...Array.from({ length: 20 }, (_, index) => index * 3));
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { pace: { maxFailures: 5, batch: 20 } });
     expect(envelope).toMatchObject({ stopped: 'failures' });
@@ -134,7 +134,7 @@ describe('a run with two engines', () => {
     expect(data.results[1]).toMatchObject({ ok: true });
   });
 
-  it('sends a secret from the credential set, and stores neither the secret nor an address in a table', async () => {
+  it('a run with two engines sends a secret from the credential set, and stores neither the secret nor an address in a table', async () => {
     const input = { server: 'System Local', username: 'temp', fullname: 'Temp' };
     const items = [{ appliance: 'vpn-005' }, { appliance: 'vpn-006' }];
     bench.fleet
@@ -157,7 +157,7 @@ describe('an engine with a full database disk', () => {
     CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$;
     CREATE TRIGGER full_disk BEFORE UPDATE ON gateway_fleet.item FOR EACH ROW WHEN (NEW.state = 'ok') EXECUTE FUNCTION full_disk()`;
 
-  it('records outcomes when there is space again, and does not repeat the writes', async () => {
+  it('an engine with a full database disk records outcomes when there is space again, and does not repeat the writes', async () => {
     await one.engine.database.query(DISK);
     const ended = run('config.ensure', ENSURE_INPUT);
     await waitUntil(() => countWritten() >= 32);
@@ -177,7 +177,7 @@ describe('an approved plan', () => {
     return one.delivered.find(({ run }) => run.id === `${plan}~approved`) as DeliveredReport;
   };
 
-  it('sends the planned requests once, and nothing to an appliance that would now get other requests', async () => {
+  it('an approved plan sends the planned requests once, and nothing to an appliance that would now get other requests', async () => {
     bench.fleet.getAppliance('vpn-004').fault({ match: ({ path }) => path.includes('user-role'), status: 400, body: '{}', times: 1 });
     const { run: plan, data: planned } = await run('config.ensure', ENSURE_INPUT, { items: four, dryRun: true });
     expect(planned).toMatchObject({ total: 4, ok: 3, failed: 1 });
@@ -243,7 +243,7 @@ describe('ReportDelivery', () => {
       progress: ({ run }) => told.push(`${as} on ${run}`),
     });
 
-  it('sends reports and progress to the node with the id, although another node has the same name', async () => {
+  it('ReportDelivery sends reports and progress to the node with the id, although another node has the same name', async () => {
     const ends = [listens('first', { name: 'same', id: 'n1' }), listens('second', { name: 'same', id: 'n2' })];
     await one.engine.startRun(info('of the second', { node: 'same', nodeId: 'n2' }));
     await waitUntil(() => told.some((line) => /^\w+ of the second$/.test(line)));
@@ -293,7 +293,7 @@ describe('ReportDelivery', () => {
     await delivery;
   });
 
-  it('keeps a report for the next node if a deploy closes its node during the delivery', async () => {
+  it('ReportDelivery keeps a report for the next node if a deploy closes its node during the delivery', async () => {
     await one.engine.startRun(info('closing', { node: 'closing' }));
     await waitUntil(async () => (await one.engine.store.findRun('closing'))?.state === 'done');
     const reports = new ReportDelivery({

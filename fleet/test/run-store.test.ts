@@ -154,7 +154,7 @@ describe('item states', () => {
 });
 
 describe('createRun', () => {
-  it('accepts a repeated request once and rejects another request with the same id', async () => {
+  it('createRun accepts a repeated request once and rejects another request with the same id', async () => {
     const one = createRequest();
     expect(await store.createRun(one)).toBe(true);
     expect(await store.createRun(one)).toBe(true);
@@ -187,7 +187,7 @@ describe('an item', () => {
     expect(await readKind(store.claimItem(id, 0, 'two', FINGERPRINT))).toBe('over');
   });
 
-  it('stays with a living holder and can be claimed again after the holder is gone', async () => {
+  it('an item stays with a living holder and can be claimed again after the holder is gone', async () => {
     await store.createRun(createRequest());
     await store.recordHeartbeat('alive', 60, FINGERPRINT);
     const first = await claimItem(0, 'alive');
@@ -221,7 +221,7 @@ describe('an item', () => {
     expect(kinds.filter((one) => one === 'held')).toHaveLength(7);
   });
 
-  it('stores an outcome with U+0000 and lone surrogates as replacement characters', async () => {
+  it('an item stores an outcome with U+0000 and lone surrogates as replacement characters', async () => {
     await store.createRun(createRequest());
     const odd = 'a\u0000b\ud83d \\u0000 \ud83d\ude00 \n';
     const kept = 'a\ufffdb\ufffd \\u0000 \ud83d\ude00 \n';
@@ -278,7 +278,7 @@ describe('a run', () => {
     expect(await store.findRun(id)).toMatchObject({ stopped: 'canary' });
   });
 
-  it('starts no further item once more items failed than maxFailures, in all batches', async () => {
+  it('a run starts no further item once more items failed than maxFailures, in all batches', async () => {
     await store.createRun(createRequest({ total: 8, ends: [2, 4, 6, 8], maxFailures: 1 }));
     await store.advanceRun(id);
     await end(0, 'failed');

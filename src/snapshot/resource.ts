@@ -31,14 +31,14 @@ class LinkSeparator {
 
   separate(source: JsonObject, depth: number): JsonObject {
     assertDepth(depth);
-    const canonicalize: [string, unknown][] = [];
+    const pairs: [string, unknown][] = [];
     for (const [key, value] of Object.entries(source)) {
       if (this.#collectLink(key, value)) continue;
       const rest = this.#separateValue(value, depth + 1);
       // A part that contains only links is not part of the resource.
-      if (!isEmpty(rest) || isEmpty(value)) canonicalize.push([key, rest]);
+      if (!isEmpty(rest) || isEmpty(value)) pairs.push([key, rest]);
     }
-    return Object.fromEntries(canonicalize);
+    return Object.fromEntries(pairs);
   }
 
   #separateValue(value: unknown, depth: number): unknown {

@@ -172,7 +172,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect((await rig.editor.exported('start')).wires).toEqual([['sessions-list', 'tr1']]);
     });
 
-    it('adds the output for approvals as the last one, and moves its wires with it', async () => {
+    it('the node adds the output for approvals as the last one, and moves its wires with it', async () => {
       const id = 'sessions-kill';
       const minutes = (): Promise<boolean> => rig.editor.visible('.gateway-approval-minutes');
       const set = async (values: Record<string, string | boolean>): Promise<Record<string, unknown>> => {
@@ -201,7 +201,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       await set({ approval: false, approvalMinutes: '60' });
     });
 
-    it('shows the runtime defaults of a handwritten node, and keeps its properties and wires', async () => {
+    it('the node shows the runtime defaults of a handwritten node, and keeps its properties and wires', async () => {
       const silent = { type: 'gateway-trial', z: 'f1', x: 200, y: 240, appliance: 'ap1', operation: 'create' };
       await rig.editor.import([
         { ...silent, id: 'bare1', wires: [['bare3']] },

@@ -87,7 +87,7 @@ describe('the test of all appliances of an inventory', () => {
     });
   });
 
-  it('uses the changed settings of the dialog, and the deployed ones for the rest', async () => {
+  it('the test of all appliances of an inventory uses the changed settings of the dialog, and the deployed ones for the rest', async () => {
     await deploy({ defaults: '{"realm": "Nobody"}' });
     expect(await ask(dialog(untouched))).toMatchObject({ ok: true, well: 1 });
     expect(await ask({ id: 'inv1' })).toMatchObject({ ok: true, well: 0 });
@@ -111,7 +111,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(await ask(dialog({ list: list(2), credentials: TYPED }))).toMatchObject({ well: 2 });
   });
 
-  it('does not send a stored password to the address of another set, even if sets are renamed', async () => {
+  it('the test of all appliances of an inventory does not send a stored password to the address of another set, even if sets are renamed', async () => {
     const sets = {
       sets: 'eu us',
       list: JSON.stringify([
@@ -142,7 +142,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(sent()).toEqual([0, 0]);
   });
 
-  it('does not send a stored password through a changed proxy, even if entries name the proxy', async () => {
+  it('the test of all appliances of an inventory does not send a stored password through a changed proxy, even if entries name the proxy', async () => {
     const proxy = { id: 'p1', type: 'http proxy', name: 'corporate', url: 'http://127.0.0.1:1', noproxy: [] };
     const named = { list: list(1, { proxy: 'corporate' }) };
     await rig.deploy({

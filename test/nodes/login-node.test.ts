@@ -25,7 +25,7 @@ describe('a login whose second factor comes by message', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('ends if the code is wrong, never repeats the code and puts it in no message', async () => {
+  it('a login whose second factor comes by message ends if the code is wrong, never repeats the code and puts it in no message', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(factor, flow);
     await gateway.run('login.login');
     const wrong = await expectFailure(gateway.run('login.resume', { code: 'wrong-code' }));

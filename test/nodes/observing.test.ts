@@ -25,7 +25,7 @@ const shownOf = (exchanges: readonly ExchangeLogEntry[]): string[] =>
   exchanges.map(({ method, path, status, code }) => `${method} ${path} ${status ?? code}`);
 
 describe('the exchange log', () => {
-  it('records method, path, status and time, includes logins, and masks names in paths', async () => {
+  it('the exchange log records method, path, status and time, includes logins, and masks names in paths', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     await expectFailure(gateway.run('config.get', { path: USER }));
@@ -55,7 +55,7 @@ describe('the exchange log', () => {
     expect(found.map(({ at }) => at)).toEqual(found.map(({ at }) => at).toSorted());
   });
 
-  it('calls the listener for each exchange if it is enabled, and ignores its errors', async () => {
+  it('the exchange log calls the listener for each exchange if it is enabled, and ignores its errors', async () => {
     const simulator = await startTestSimulator();
     const told: string[] = [];
     const onExchange = (exchange: ExchangeLogEntry, name: string): void => {
@@ -178,7 +178,7 @@ describe('a support bundle', () => {
     proxy: { url: 'http://planted-proxy:1', username: 'planted-proxy-account', password: 'planted-proxy-password', noproxy: ['*'] },
   } satisfies Partial<Settings>;
 
-  it('contains versions, settings, counters and exchanges, but no secrets and no names', async () => {
+  it('a support bundle contains versions, settings, counters and exchanges, but no secrets and no names', async () => {
     const simulator = await startTestSimulator({ username: PLANTED.username, password: PLANTED.password, realm: PLANTED.realm });
     const gateway = gatewayFor(simulator, { ...PLANTED, secondFactor: 'none', pin: simulator.state.system.serialNumber });
     await expectFailure(gateway.run('config.get', { path: USER }));
@@ -280,7 +280,7 @@ describe('a support bundle', () => {
     expect(findPackageVersion(createTemporaryFolder())).toBe('unknown');
   });
 
-  it('sends nothing else after a rejected login, skips roles without a realm, and can be canceled', async () => {
+  it('a support bundle sends nothing else after a rejected login, skips roles without a realm, and can be canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const refused = (await bundle(gateway)).data;
     expect([refused.appliance['code'], codesOf(refused)]).toEqual(['LOGIN_REJECTED', ['no-guard-rails']]);

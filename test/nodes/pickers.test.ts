@@ -141,7 +141,7 @@ describe('the lookup routes', () => {
     const writes = (): string[] =>
       rig.sim.requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth')).map(({ path }) => path);
 
-    it('shows what would be sent for a sample message, masks secrets, and sends nothing', async () => {
+    it('the preview shows what would be sent for a sample message, masks secrets, and sends nothing', async () => {
       const fields = { server: str('System Local'), 'password-cleartext': { type: 'cred', value: '' } };
       const answer = await preview('gateway-users', 'create', fields, { payload: { username: 'new.one' } });
       const body = { username: 'new.one', 'password-cleartext': '••••' };

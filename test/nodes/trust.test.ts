@@ -51,7 +51,7 @@ describe('an untrusted appliance', () => {
     return response.body as Answer;
   }
 
-  it('shows its certificate, which alone makes it trusted, and gets no request before', async () => {
+  it('an untrusted appliance shows its certificate, which alone makes it trusted, and gets no request before', async () => {
     await rig.deploy(deployed);
     const { shown, code } = await ask(draft(rig.sim.url));
     expect(code).toBe('TLS');
@@ -130,7 +130,7 @@ describe('an untrusted appliance', () => {
       expect(rig.sim.totalConnections).toBe(before);
     });
 
-    it('gets no stored password of the appliance sent through a proxy that is not deployed', async () => {
+    it('an undeployed TLS configuration or proxy gets no stored password of the appliance sent through a proxy that is not deployed', async () => {
       const other = await startProxy();
       const before = rig.sim.logins;
       const deployedProxy = { id: 'p1', type: 'http proxy', name: '', url: 'http://127.0.0.1:9', noproxy: [] };

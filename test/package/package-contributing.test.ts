@@ -90,7 +90,7 @@ describe('the example in CONTRIBUTING.md', () => {
     }
   });
 
-  it('passes every command that the guide names, and appears in the generated pages', () => {
+  it('the example in CONTRIBUTING.md passes every command that the guide names, and appears in the generated pages', () => {
     const lines = commands.trim().split('\n');
     expect(lines).toContain('npm run build');
     expect(lines).toContain('npm run test:operations');

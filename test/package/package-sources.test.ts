@@ -19,7 +19,7 @@ function importsOf(folder: string): { file: string; name: string }[] {
 }
 
 describe('the library', () => {
-  it('imports nothing from Node-RED, from the nodes, or from what is not a dependency', () => {
+  it('the library imports nothing from Node-RED, from the nodes, or from what is not a dependency', () => {
     const allowed = new Set([...builtinModules.map((name) => `node:${name}`), ...Object.keys(manifest.dependencies)]);
     const foreign = importsOf('src').filter(({ file, name }) =>
       name.startsWith('.') ? !resolve(file, '..', name).startsWith(join(root, 'src')) : !allowed.has(name),
@@ -33,7 +33,7 @@ describe('the library', () => {
     expect(Object.keys(manifest.scripts).filter((script) => /^(pre|post)?install$/.test(script))).toEqual([]);
   });
 
-  it('shares no code with the simulator, where a mistake would cancel itself out', () => {
+  it('the library shares no code with the simulator, where a mistake would cancel itself out', () => {
     const simulator = join(root, 'src', 'simulator');
     const crossing = importsOf('src').filter(({ file, name }) => {
       const target = name.startsWith('.') ? resolve(file, '..', name) : simulator;

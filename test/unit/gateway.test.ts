@@ -141,7 +141,7 @@ describe('Gateway.run', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('sends no write if the gateway has dryRun, even if the run sets dryRun to false', async () => {
+  it('Gateway.run sends no write if the gateway has dryRun, even if the run sets dryRun to false', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { dryRun: true });
     for (const options of [{}, { dryRun: false }]) {
       const { envelope } = await gateway.run('sessions.kill-all', {}, options);

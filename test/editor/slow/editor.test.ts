@@ -103,18 +103,21 @@ describe('gateway.html', () => {
     }
   });
 
-  it.each(namedAreas)('passes every field of gateway-%s to the dialog and declares its secrets as credentials', (name, area) => {
-    const operationFields = Object.entries(table[name]?.operations ?? {}).map(([operation, { fields }]) => [
-      operation,
-      Object.keys(fields),
-    ]);
-    expect(operationFields).toEqual(Object.entries(area.operations).map(([operation, { fields }]) => [operation, Object.keys(fields)]));
-    const secrets = [...new Set(listFields(area).flatMap(([field, { secret }]) => (secret ? [field] : [])))];
-    const definition = definitions.get(`gateway-${name}`);
-    expect(listKeys(findProperty(definition, 'credentials')).sort()).toEqual(secrets.sort());
-    const flagged = Object.values(table[name]?.operations ?? {}).flatMap(({ fields }) => Object.entries(fields));
-    expect([...new Set(flagged.filter(([, { secret }]) => secret).map(([field]) => field))].sort()).toEqual(secrets.sort());
-  });
+  it.each(namedAreas)(
+    'gateway.html passes every field of gateway-%s to the dialog and declares its secrets as credentials',
+    (name, area) => {
+      const operationFields = Object.entries(table[name]?.operations ?? {}).map(([operation, { fields }]) => [
+        operation,
+        Object.keys(fields),
+      ]);
+      expect(operationFields).toEqual(Object.entries(area.operations).map(([operation, { fields }]) => [operation, Object.keys(fields)]));
+      const secrets = [...new Set(listFields(area).flatMap(([field, { secret }]) => (secret ? [field] : [])))];
+      const definition = definitions.get(`gateway-${name}`);
+      expect(listKeys(findProperty(definition, 'credentials')).sort()).toEqual(secrets.sort());
+      const flagged = Object.values(table[name]?.operations ?? {}).flatMap(({ fields }) => Object.entries(fields));
+      expect([...new Set(flagged.filter(([, { secret }]) => secret).map(([field]) => field))].sort()).toEqual(secrets.sort());
+    },
+  );
 
   it('gateway.html never reports an appliance as unused, because messages can name it', () => {
     expect(findProperty(definitions.get('gateway-appliance'), 'hasUsers')?.kind).toBe(ts.SyntaxKind.FalseKeyword);
@@ -249,7 +252,7 @@ describe('the editor build', () => {
     for (const file of files) expect(readFileSync(file, 'utf8'), file).toMatch(/^(#!.*\n)?\/\/ @ts-check\n/);
   });
 
-  it('bundles the validation rules of the runtime without code that needs Node.js', () => {
+  it('the editor build bundles the validation rules of the runtime without code that needs Node.js', () => {
     const [script = ''] = scripts;
     for (const rule of [
       'findUrlFault',

@@ -41,7 +41,7 @@ export function areasSuite(runtime: Runtime): void {
       ]);
     });
 
-    it('does not name a certificate if it is a number, such as the timestamp of an Inject node', async () => {
+    it('the payload does not name a certificate if it is a number, such as the timestamp of an Inject node', async () => {
       expect(await refusal({ type: 'gateway-certificates', operation: 'delete' }, { payload: Date.now() })).toContain('subject-name');
     });
 

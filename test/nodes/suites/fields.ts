@@ -197,7 +197,7 @@ export function fieldsSuite(runtime: Runtime): void {
       });
     });
 
-    it('gives one outcome and no unhandled rejection if two fields fail at different times', async () => {
+    it('a field of the node gives one outcome and no unhandled rejection if two fields fail at different times', async () => {
       const fields = {
         path: { type: 'jsonata', value: '$error("late")' },
         body: { type: 'jsonata', value: '$error("too")' },

@@ -230,7 +230,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expect(shown.map(({ text }) => text).filter((text) => text !== 'working')).toEqual(['TLS problem', '1 of 2 failed', 'ok']);
     });
 
-    it('changes at most four times a second under load and ends with the right text', async () => {
+    it('the status changes at most four times a second under load and ends with the right text', async () => {
       await rig.deploy({ nodes: [info], credentials });
       const started = performance.now();
       for (let n = 0; n < 200; n++) await rig.run({ payload: 1 });

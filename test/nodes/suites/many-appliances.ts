@@ -467,7 +467,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       });
     });
 
-    it('sends no credentials to a host that was added to the file after the deploy', async () => {
+    it('an inventory sends no credentials to a host that was added to the file after the deploy', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
       const file = join(folder, 'fleet.json');
       writeFileSync(file, JSON.stringify(fleet.entries.slice(0, 1)));

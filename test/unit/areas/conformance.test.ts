@@ -7,7 +7,7 @@ import { expectFailure, listRequests, listWriteLines, startSimulatorWithGateway 
 const FAST = { rate: 1000 };
 
 describe('system.conformance', () => {
-  it('reports what changed since the profile of an earlier check', async () => {
+  it('system.conformance reports what changed since the profile of an earlier check', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { profile } = (await gateway.run('system.conformance', FAST)).data as { profile: ConformanceProfile };
     expect(listWriteLines(simulator)).toEqual([]);
@@ -40,7 +40,7 @@ describe('system.conformance', () => {
     });
   });
 
-  it('refuses a previous profile that it cannot read, and sends nothing', async () => {
+  it('system.conformance refuses a previous profile that it cannot read, and sends nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const cases = [{}, { format: 'gateway-profile/2' }, { format: 'gateway-profile/1', variants: {}, endpoints: [7] }];
     for (const previous of cases) {
@@ -50,7 +50,7 @@ describe('system.conformance', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('fails like any read when the appliance cannot be used', async () => {
+  it('system.conformance fails like any read when the appliance cannot be used', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     expect((await expectFailure(gateway.run('system.conformance', FAST))).code).toBe('LOGIN_REJECTED');
   });

@@ -59,7 +59,7 @@ describe('system.metrics', () => {
     expect(() => reference(text.replace('# EOF\n', ''))).toThrow('EOF');
   });
 
-  it('reports the same values as the other operations and labels each sample with the appliance', async () => {
+  it('system.metrics reports the same values as the other operations and labels each sample with the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { cluster: 'active-passive', role: 'license-server' },
       { name: 'vpn "1"\\' },
@@ -149,7 +149,7 @@ describe('system.metrics', () => {
     expect(envelope).toMatchObject({ ok: true, leftOut: { certificate: 'BAD_CONFIG' } });
   });
 
-  it('reports why each part is left out when the appliance is unreachable, and stops when canceled', async () => {
+  it('system.metrics reports why each part is left out when the appliance is unreachable, and stops when canceled', async () => {
     const away = gatewayFor({ url: 'https://127.0.0.1:1' });
     const { envelope } = await away.run('system.metrics');
     const why = 'CONNECTION';
@@ -192,7 +192,7 @@ describe('system.metrics', () => {
     expect(values(families, 'gateway_cluster_member_enabled', 'name')).toEqual({ alone: 1 });
   });
 
-  it('leaves out what the appliance does not offer and reports it in the envelope', async () => {
+  it('system.metrics leaves out what the appliance does not offer and reports it in the envelope', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('system.metrics');
     expect(envelope).toMatchObject({ ok: true, changed: null, leftOut: { cluster: 'NOT_FOUND' } });
@@ -211,7 +211,7 @@ describe('system.metrics', () => {
     }
   });
 
-  it('reports gateway_up 0 after a single failed attempt when the appliance is unreachable', async () => {
+  it('system.metrics reports gateway_up 0 after a single failed attempt when the appliance is unreachable', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator);
     await gateway.run('system.info');
@@ -280,7 +280,7 @@ describe('request counters', () => {
 });
 
 describe('formatOpenMetrics', () => {
-  it('escapes values, drops duplicates and non-numbers, and leaves out empty families', () => {
+  it('formatOpenMetrics escapes values, drops duplicates and non-numbers, and leaves out empty families', () => {
     const text = formatOpenMetrics(
       [
         { name: 'none', type: 'gauge', help: 'Nothing.', samples: [] },
@@ -302,19 +302,22 @@ describe('formatOpenMetrics', () => {
 });
 
 describe('mergeOpenMetrics', () => {
-  it.runIf(hasReference)('merges several appliances into one text that the Prometheus parser reads completely', async () => {
-    const gateways = await Promise.all(['one', 'other', 'third'].map(async (name) => gatewayFor(await startTestSimulator(), { name })));
-    const texts = await Promise.all(gateways.map(async (gateway) => (await scrape(gateway)).text));
-    const whole = reference(mergeOpenMetrics([...texts, undefined, {}]));
-    for (const text of texts) {
-      for (const [name, [type, samples]] of Object.entries(reference(text))) {
-        expect(whole[name]?.[0]).toBe(type);
-        expect(whole[name]?.[1]).toEqual(expect.arrayContaining(samples));
+  it.runIf(hasReference)(
+    'mergeOpenMetrics merges several appliances into one text that the Prometheus parser reads completely',
+    async () => {
+      const gateways = await Promise.all(['one', 'other', 'third'].map(async (name) => gatewayFor(await startTestSimulator(), { name })));
+      const texts = await Promise.all(gateways.map(async (gateway) => (await scrape(gateway)).text));
+      const whole = reference(mergeOpenMetrics([...texts, undefined, {}]));
+      for (const text of texts) {
+        for (const [name, [type, samples]] of Object.entries(reference(text))) {
+          expect(whole[name]?.[0]).toBe(type);
+          expect(whole[name]?.[1]).toEqual(expect.arrayContaining(samples));
+        }
       }
-    }
-    expect(whole['gateway_up']?.[1].map(([, labels]) => labels['appliance'])).toEqual(['one', 'other', 'third']);
-    expect(Object.keys(reference(mergeOpenMetrics([])))).toEqual([]);
-  });
+      expect(whole['gateway_up']?.[1].map(([, labels]) => labels['appliance'])).toEqual(['one', 'other', 'third']);
+      expect(Object.keys(reference(mergeOpenMetrics([])))).toEqual([]);
+    },
+  );
 
   it('mergeOpenMetrics adds families that only one text has and writes each head once', () => {
     const family = (name: string, value: number) => ({ name, type: 'gauge', help: 'Line\n# TYPE x gauge', samples: [{ value }] }) as const;

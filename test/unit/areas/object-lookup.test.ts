@@ -306,7 +306,7 @@ describe('listObjects', () => {
     expect(await listed(kind, answers, given)).toEqual({ asked, things });
   });
 
-  it('offers servers by their parts or type, including those that cannot be read', async () => {
+  it('listObjects offers servers by their parts or type, including those that cannot be read', async () => {
     const path = 'authentication/auth-servers/auth-server';
     const of = (name: string): string => `config.get ${JSON.stringify({ path: [...path.split('/'), name] })}`;
     const answers = {

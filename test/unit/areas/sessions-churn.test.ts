@@ -111,7 +111,7 @@ describe('the session list with 100 changes per second', () => {
   );
 
   it.each(['appended', 'in front', 'sorted by name'] as const)(
-    'lets kill-matching end every stable session: new sessions %s',
+    'the session list with 100 changes per second lets kill-matching end every stable session: new sessions %s',
     async (order) => {
       const { server, stable, deleted } = await startChurningAppliance(order, 2700);
       const { data } = await gatewayFor(server).run('sessions.kill-matching', { filter: { 'authentication-realm': 'Stable' }, max: 1000 });
@@ -120,7 +120,7 @@ describe('the session list with 100 changes per second', () => {
     },
   );
 
-  it('reads only the pages around a gap again when many sessions end between two pages', async () => {
+  it('the session list with 100 changes per second reads only the pages around a gap again when many sessions end between two pages', async () => {
     const appliance = await startChurningAppliance('appended', 2700);
     appliance.pace = 0;
     const { server, sessions } = appliance;
@@ -163,7 +163,7 @@ describe('the session list with 100 changes per second', () => {
     expect(random.requests.length).toBeLessThan(80);
   });
 
-  it('costs at most 3 percent more requests for a quiet list of 20,000 sessions', async () => {
+  it('the session list with 100 changes per second costs at most 3 percent more requests for a quiet list of 20,000 sessions', async () => {
     for (const base of [0, 1]) {
       const appliance = await startChurningAppliance('appended', 20_000, { base });
       appliance.pace = 0;

@@ -81,14 +81,14 @@ describe('names in sessions', () => {
 });
 
 describe('a containment that ignores the domain', () => {
-  it('keeps the wider comparison when the person is contained again, and lists it', async () => {
+  it('a containment that ignores the domain keeps the wider comparison when the person is contained again, and lists it', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 0 });
     await gateway.run('contain.contain', { name: 'j.doe', match: 'ignore-domain' });
     await gateway.run('contain.contain', { name: 'j.doe' });
     expect((await gateway.run('contain.list')).data).toMatchObject([{ name: 'j.doe', match: 'ignore-domain' }]);
   });
 
-  it('ends new sessions of every spelling', async () => {
+  it('a containment that ignores the domain ends new sessions of every spelling', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     await gateway.run('contain.contain', { name: 'J.Doe', match: 'ignore-domain' });
     signIn(simulator, [...SPELLINGS, 'other']);
@@ -102,7 +102,7 @@ describe('a containment that ignores the domain', () => {
     expect(polls).toBeGreaterThan(0);
   });
 
-  it('is not possible for an address', async () => {
+  it('a containment that ignores the domain is not possible for an address', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('contain.contain', { 'source-ip': '203.0.113.9', match: 'ignore-case' }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', 'match (Match) needs a name: an address has no spelling.']);
@@ -110,7 +110,7 @@ describe('a containment that ignores the domain', () => {
 });
 
 describe('a release by name', () => {
-  it('names similar contained people, and takes them with match', async () => {
+  it('a release by name names similar contained people, and takes them with match', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 0 });
     await gateway.run('contain.contain', { name: 'CORP\\j.doe' });
     const error = await expectFailure(gateway.run('contain.release', { name: 'j.doe' }));

@@ -102,7 +102,7 @@ describe('sessions.kill', () => {
     });
   });
 
-  it('keeps the first of several items with the same id, and reports its known fields', () => {
+  it('sessions.kill keeps the first of several items with the same id, and reports its known fields', () => {
     const records = endsOf([{ 'session-id': 'a', 'source-ip': '::1', more: 1 }, 'a', 'b', { 'session-id': 'b', 'active-user-name': 'x' }]);
     expect(records.map(summarizeSession)).toStrictEqual([{ 'session-id': 'a', 'source-ip': '::1' }, { 'session-id': 'b' }]);
   });

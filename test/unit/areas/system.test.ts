@@ -35,7 +35,7 @@ describe('system.health', () => {
     [{}, 'CPU-UTILIZATION4'],
     [{ cpuKey: 'CPU-UTILIZATION' }, 'CPU-UTILIZATION'],
     [{ healthNumbers: 'text' }, 'CPU-UTILIZATION4'],
-  ])('returns numbers and booleans, and the raw values in the envelope, with %j', async (variants, cpu) => {
+  ])('system.health returns numbers and booleans, and the raw values in the envelope, with %j', async (variants, cpu) => {
     const { gateway } = await startSimulatorWithGateway({ variants });
     const { data, envelope } = await gateway.run('system.health', { status: 'all' });
     expect(data).toEqual({ [cpu]: 7, ...values });
@@ -98,7 +98,7 @@ describe('system.esap-packages', () => {
     expect(listRequestLines(simulator).filter((line) => line.endsWith('?excludeZenithPackages'))).toHaveLength(2);
   });
 
-  it('fails with BAD_CONFIG when no session shows the brand, and finds it later', async () => {
+  it('system.esap-packages fails with BAD_CONFIG when no session shows the brand, and finds it later', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
     const gateway = gatewayFor(simulator);
     const input = { 'exclude-packages': true };
@@ -110,7 +110,7 @@ describe('system.esap-packages', () => {
     expect((await gateway.run('system.esap-packages', input)).envelope.ok).toBe(true);
   });
 
-  it('keeps a shared lookup running when one of two waiting messages is canceled', async () => {
+  it('system.esap-packages keeps a shared lookup running when one of two waiting messages is canceled', async () => {
     const simulator = await startTestSimulator({ delayMs: 30 });
     const gateway = gatewayFor(simulator);
     await gateway.run('system.info');

@@ -19,7 +19,7 @@ describe('resolveVendor', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('fails with BAD_CONFIG and names the candidates when there are two or none', async () => {
+  it('resolveVendor fails with BAD_CONFIG and names the candidates when there are two or none', async () => {
     const link = { href: '/api/v1/configuration/uac/x' };
     for (const [keys, words] of [
       [['host-enforcer', 'alpha-enforcer', 'beta-enforcer'], 'there are several candidates: alpha-enforcer, beta-enforcer'],

@@ -102,7 +102,7 @@ describe('a backup during a fault', () => {
     expect(listNames(path).filter((name) => name.startsWith(undone.backup) || name.endsWith('.partial'))).toEqual([]);
   });
 
-  it('lets simultaneous runs complete what a killed run left without a conflict', async () => {
+  it('a backup during a fault lets simultaneous runs complete what a killed run left without a conflict', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const firstBackups = await Promise.all(Array.from({ length: 8 }, () => takeBackup(gateway, { folder: path })));

@@ -287,7 +287,7 @@ describe('the fingerprint of a binary configuration', () => {
     });
   });
 
-  it('throws LIMIT before unpacking, and also if the directory states a smaller size', async () => {
+  it('the fingerprint of a binary configuration throws LIMIT before unpacking, and also if the directory states a smaller size', async () => {
     const zipped = writeZip({ 'a.xml': c('x'.repeat(93)), 'b.xml': c('y'.repeat(93)), 'c.txt': 'z'.repeat(500) });
     const entries = readZipDirectory(zipped, zipped.length) ?? [];
     const text = (): Readable => Readable.from([base64(zipped)]);

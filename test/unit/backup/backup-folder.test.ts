@@ -45,7 +45,7 @@ describe('a backup folder', () => {
     expect(data).toMatchObject({ total: 4, ok: 3, failed: 1 });
   });
 
-  it('ignores links, pipes, folders and 10,000 foreign files, and leaves them alone', async () => {
+  it('a backup folder ignores links, pipes, folders and 10,000 foreign files, and leaves them alone', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const outside = createTemporaryFolder();

@@ -365,7 +365,7 @@ describe('rotateBackups', () => {
 describe('recoverBackupFolder', () => {
   const toPartialName = (name: string, pid = 999999999): string => `${name}.${HOST_HASH}-${pid}-1.partial`;
 
-  it('completes a backup that has all its files, and removes other partial files', async () => {
+  it('recoverBackupFolder completes a backup that has all its files, and removes other partial files', async () => {
     const place = createTemporaryFolder();
     writeBackups(place, createManifest(1), createManifest(2), createManifest(3));
     const beside = (day: number, text: string): void => {

@@ -234,7 +234,7 @@ describe('openRegularFile', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('reports a file as unchanged while it has its name and nobody has written to it', async () => {
+  it('openRegularFile reports a file as unchanged while it has its name and nobody has written to it', async () => {
     const path = join(createTemporaryFolder(), 'x');
     const changes: [what: string, change: () => void, there: boolean][] = [
       ['nothing', () => undefined, true],

@@ -17,7 +17,7 @@ import { createTemporaryFolder, listNames, AWKWARD_PASSWORD } from '../../helper
 import { listOpenFiles } from '../../helpers/open-files';
 
 describe('backup.run', () => {
-  it('writes files and a manifest, named after appliance, serial number and time', async () => {
+  it('backup.run writes files and a manifest, named after appliance, serial number and time', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });

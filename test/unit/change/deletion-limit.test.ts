@@ -27,7 +27,7 @@ describe('a deletion of a collection or a subtree', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('is planned with the number of resources, and done up to max', async () => {
+  it('a deletion of a collection or a subtree is planned with the number of resources, and done up to max', async () => {
     const { simulator, gateway } = await startWithRoles(30);
     const input = { path: ROLES, max: 1000 };
     const { envelope } = await gateway.run('config.delete', input, { dryRun: true });
@@ -43,7 +43,7 @@ describe('a deletion of a collection or a subtree', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('counts all deletions of a list together, each resource once', async () => {
+  it('a deletion of a collection or a subtree counts all deletions of a list together, each resource once', async () => {
     const { simulator, gateway } = await startWithRoles(30);
     const absent = (index: number) => ({ path: `${ROLES}/Role ${index}`, absent: true });
     const input = { 'allow-absent': true, resources: Array.from({ length: 10 }, (_, index) => absent(15 + index)) };
@@ -56,7 +56,7 @@ describe('a deletion of a collection or a subtree', () => {
     expect(envelope).toMatchObject({ ok: true, changed: true, resources: total });
   });
 
-  it('counts a resource that cannot be read as one, and needs to read the given path', async () => {
+  it('a deletion of a collection or a subtree counts a resource that cannot be read as one, and needs to read the given path', async () => {
     const { simulator, gateway } = await startWithRoles(8);
     simulator.fault({
       match: ({ path }) => path.endsWith('/Users'),

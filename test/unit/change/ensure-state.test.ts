@@ -339,7 +339,7 @@ describe('restoreState', () => {
     expect([listRequestLines(simulator), call.record.changed]).toEqual([[], false]);
   });
 
-  it('deletes a created resource with everything below it, and reports no lost password', async () => {
+  it('restoreState deletes a created resource with everything below it, and reports no lost password', async () => {
     const { simulator, call } = await startServing({});
     acceptWrites(simulator);
     const now = { [toPath('c')]: { name: 'c' }, [toPath('c/below')]: { x: '1' } };
@@ -347,7 +347,7 @@ describe('restoreState', () => {
     expect([listReads(simulator), call.record.changed]).toEqual([[`DELETE ${toPath('c')}`, 'c'], true]);
   });
 
-  it('reports fields that the appliance added, and is planned without a second read', async () => {
+  it('restoreState reports fields that the appliance added, and is planned without a second read', async () => {
     const { simulator, call } = await startServing({ r: { x: '1', y: '3' } });
     acceptWrites(simulator);
     const baseline = { subject: subject('r'), before: { [toPath('r')]: { x: '1' } }, body: { x: '2' } };
@@ -362,15 +362,18 @@ describe('restoreState', () => {
   it.each<[JsonObject, object[]]>([
     [{ x: '1' }, [{ path: toPath('r'), field: '/shared-secret' }]],
     [{ x: '1', 'shared-secret': 'old', y: '1' }, []],
-  ])('sends the earlier state after a written secret, and reports secrets that were not shown: %j', async (resource, incomplete) => {
-    const { simulator, call } = await startServing({ r: resource });
-    acceptWrites(simulator);
-    const before = { [toPath('r')]: resource };
-    expect(await restoreState({ subject: subject('r'), before, body: { 'shared-secret': 's3cret' } }, before, call)).toEqual(incomplete);
-    expect(listWrites(simulator)).toEqual([['PUT r', resource]]);
-  });
+  ])(
+    'restoreState sends the earlier state after a written secret, and reports secrets that were not shown: %j',
+    async (resource, incomplete) => {
+      const { simulator, call } = await startServing({ r: resource });
+      acceptWrites(simulator);
+      const before = { [toPath('r')]: resource };
+      expect(await restoreState({ subject: subject('r'), before, body: { 'shared-secret': 's3cret' } }, before, call)).toEqual(incomplete);
+      expect(listWrites(simulator)).toEqual([['PUT r', resource]]);
+    },
+  );
 
-  it('omits links and collection items, which come back with their own resources', async () => {
+  it('restoreState omits links and collection items, which come back with their own resources', async () => {
     const documents = {
       r: { name: 'r', user: [{ name: 'a' }, { name: 'b' }], tag: [{ name: 't' }], below: link('r/below') },
       'r/user/a': { fullname: 'A' },
@@ -404,7 +407,7 @@ describe('restoreState', () => {
 describe('ensureResource', () => {
   const none = { hasDifferences: false, diff: [], notCompared: [], implicit: [] };
 
-  it('sends nothing and reports no change if the resource is already as desired or absent', async () => {
+  it('ensureResource sends nothing and reports no change if the resource is already as desired or absent', async () => {
     const { simulator, call } = await startServing({ r: { x: '1' } });
     expect(await ensureResource({ path: toPath('r'), body: { x: 1 } }, call)).toEqual({ ...none, resource: { x: '1' } });
     expect(await ensureResourceAbsent(toPath('none'), call)).toEqual({ ...none, resource: undefined });

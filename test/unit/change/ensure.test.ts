@@ -128,20 +128,23 @@ describe('config.ensure', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it.each(['Users', 'New'])('writes linked parts together with their resource, whether it exists or not (%s)', async (name) => {
-    const { simulator, gateway } = await startSimulatorWithGateway();
-    const options = { 'idle-timeout': '33' };
-    const input = { path: `users/user-roles/user-role/${name}`, body: { description: 'x', general: { 'session-options': options } } };
-    const { envelope, data } = await gateway.run('config.ensure', input);
-    expect(envelope.changed).toBe(true);
-    expect(data).toMatchObject(input.body);
-    const role = simulator.state.configuration.resource('users', 'user-roles', 'user-role', name, 'general', 'session-options');
-    expect(role.values.get('idle-timeout')).toBe('33');
-    simulator.requests.length = 0;
-    expect((await gateway.run('config.ensure', input)).envelope).toMatchObject({ changed: false, diff: [] });
-    expect((await gateway.run('config.ensure-all', { resources: [input] })).envelope).toMatchObject({ changed: false, diff: [] });
-    expect(listWriteLines(simulator)).toEqual([]);
-  });
+  it.each(['Users', 'New'])(
+    'config.ensure writes linked parts together with their resource, whether it exists or not (%s)',
+    async (name) => {
+      const { simulator, gateway } = await startSimulatorWithGateway();
+      const options = { 'idle-timeout': '33' };
+      const input = { path: `users/user-roles/user-role/${name}`, body: { description: 'x', general: { 'session-options': options } } };
+      const { envelope, data } = await gateway.run('config.ensure', input);
+      expect(envelope.changed).toBe(true);
+      expect(data).toMatchObject(input.body);
+      const role = simulator.state.configuration.resource('users', 'user-roles', 'user-role', name, 'general', 'session-options');
+      expect(role.values.get('idle-timeout')).toBe('33');
+      simulator.requests.length = 0;
+      expect((await gateway.run('config.ensure', input)).envelope).toMatchObject({ changed: false, diff: [] });
+      expect((await gateway.run('config.ensure-all', { resources: [input] })).envelope).toMatchObject({ changed: false, diff: [] });
+      expect(listWriteLines(simulator)).toEqual([]);
+    },
+  );
 
   it('config.ensure reports in a dry run what it would change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -255,7 +258,7 @@ describe('an ensure with concurrent changes', () => {
     expect(reappearedError.cause?.diff).toMatchObject([{ field: '', before: null, after: { name: 'New', description: 'theirs' } }]);
   });
 
-  it('throws CONFLICT if the resource is deleted meanwhile or reappears after a deletion', async () => {
+  it('an ensure with concurrent changes throws CONFLICT if the resource is deleted meanwhile or reappears after a deletion', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({
       match: ({ method, path }) => method === 'GET' && path === unused,
@@ -327,7 +330,7 @@ describe('an ensure with concurrent changes', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('writes several resources in the given order, however long each comparison takes', async () => {
+  it('an ensure with concurrent changes writes several resources in the given order, however long each comparison takes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     let release = (): void => undefined;
     const until = new Promise<void>((resolve) => (release = resolve));
@@ -346,7 +349,7 @@ describe('an ensure with concurrent changes', () => {
     expect(envelope).not.toHaveProperty('implicit');
   });
 
-  it('sends nothing for an absent resource, and writes a body with additional fields', async () => {
+  it('an ensure with concurrent changes sends nothing for an absent resource, and writes a body with additional fields', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const none = { path: 'users/user-roles/user-role/Nobody', absent: true };
     const { envelope } = await gateway.run('config.ensure-all', { resources: [none], 'allow-absent': true });
@@ -378,7 +381,7 @@ describe('config.ensure-all', () => {
     { path: 'authentication/auth-servers/auth-server/Extra/local/settings', body: { 'password-minimum-length': '12' } },
   ];
 
-  it('writes in the given order, deletes only if allowed, and sends nothing the second time', async () => {
+  it('config.ensure-all writes in the given order, deletes only if allowed, and sends nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('config.ensure-all', { resources, 'allow-absent': true });
     expect(asBulkResult(data)).toMatchObject({ total: 5, ok: 5, failed: 0 });

@@ -20,7 +20,7 @@ describe('findRemovedField', () => {
     ['nothing for a secret', { password: 'x', 'shared-secret': 'y' }, {}, undefined],
     ['nothing for items in another order', { a: [{ name: 'x' }, { name: 'y' }] }, { a: [{ name: 'y' }, { name: 'x', z: '1' }] }, undefined],
     ['nothing for a number that became a text', { a: [1] }, { a: ['1'] }, undefined],
-  ])('finds %s', (_what, current, desired, field) => {
+  ])('findRemovedField finds %s', (_what, current, desired, field) => {
     expect(findRemovedField(current, desired, '')).toBe(field);
   });
 });

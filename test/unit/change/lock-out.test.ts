@@ -30,7 +30,7 @@ const rules = (name: string) => ({
 });
 
 describe('the lock-out guard', () => {
-  it('accepts a change after a separate login proves that the account still works', async () => {
+  it('the lock-out guard accepts a change after a separate login proves that the account still works', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const { logins } = simulator;
@@ -183,7 +183,7 @@ describe('the lock-out guard', () => {
     expect(error.message).toMatch(/manually/);
   });
 
-  it('treats a refused login after the change as locked out, but not one that fails only once', async () => {
+  it('the lock-out guard treats a refused login after the change as locked out, but not one that fails only once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const isLogin = ({ path }: { path: string }): boolean => path.endsWith('/realm_auth');
@@ -223,7 +223,7 @@ describe('the lock-out guard', () => {
     expect(new Set(answers).size).toBe(2);
   });
 
-  it('reports that it cannot prove a login with a pasted key or a second factor from the flow', async () => {
+  it('the lock-out guard reports that it cannot prove a login with a pasted key or a second factor from the flow', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { totpSecret: SECRET } }, { secondFactor: 'flow' });
     await gateway.run('login.login');
     await gateway.run('login.resume', { code: computeTotpCode(SECRET, Math.floor(Date.now() / 30_000)) });
@@ -236,7 +236,7 @@ describe('the lock-out guard', () => {
     expect(simulator.logins).toBe(logins);
   });
 
-  it('reveals neither the keys of many proofs nor a password that a refusal quotes', async () => {
+  it('the lock-out guard reveals neither the keys of many proofs nor a password that a refusal quotes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const keys = [...simulator.state.login.keys.values()];

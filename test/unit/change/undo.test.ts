@@ -154,7 +154,7 @@ describe('journal.undo', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('does not rely on the sent body alone if somebody has changed another field since', async () => {
+  it('journal.undo does not rely on the sent body alone if somebody has changed another field since', async () => {
     const { simulator, gateway } = await startWithJournal();
     const close = () => simulator.fault({ match: ({ method }) => method === 'GET', status: 403, times: Infinity });
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: close });
@@ -205,7 +205,7 @@ describe('journal.undo', () => {
     ['a deletion', 'config.delete', { path: `${ROLES}/Unused` }],
     ['a creation', 'config.update', { path: `${ROLES}/New`, body: { description: 'x' } }],
     ['a change', 'config.update', { path: ROLE, body: { description: 'x' } }],
-  ])('compares with the sent body if the outcome is unknown and cannot be checked: %s', async (_what, operation, input) => {
+  ])('journal.undo compares with the sent body if the outcome is unknown and cannot be checked: %s', async (_what, operation, input) => {
     for (const afterEffect of [true, false]) {
       const { simulator, gateway } = await startWithJournal();
       const before = serializeConfiguration(simulator);
@@ -321,7 +321,7 @@ describe('journal.undo', () => {
     );
   });
 
-  it('throws BAD_CONFIG without a journal, and names the field of an invalid time', async () => {
+  it('journal.undo throws BAD_CONFIG without a journal, and names the field of an invalid time', async () => {
     const { simulator, gateway } = await startWithJournal();
     const bare = await expectFailure(gatewayFor(simulator, { name: 'vpn-3' }).run('journal.verify'));
     expect([bare.code, bare.message, bare.details.sent]).toEqual([

@@ -135,7 +135,7 @@ describe('isContainmentOver', () => {
     }
   });
 
-  it('ends by the monotonic clock in the process that started it, also if the clock is set back', () => {
+  it('isContainmentOver ends by the monotonic clock in the process that started it, also if the clock is set back', () => {
     start();
     const known = record(1);
     noteContainmentEnd(known);
@@ -197,7 +197,7 @@ describe('FolderStore', () => {
   const stored = async (store: ReturnType<ReturnType<typeof getContainmentStores>['forFolder']>): Promise<unknown> =>
     (await store.readAll()).records;
 
-  it('stores each record in its own file and ignores files of other appliances and other names', async () => {
+  it('FolderStore stores each record in its own file and ignores files of other appliances and other names', async () => {
     const folder = createTemporaryFolder();
     const store = getContainmentStores(APPLIANCE).forFolder(folder);
     expect(getContainmentStores(APPLIANCE).forFolder(`${folder}/x/..`)).toBe(store);
@@ -274,7 +274,7 @@ describe('FolderStore', () => {
     expect(await readContainments(APPLIANCE)).toEqual([]);
   });
 
-  it('locks folders in sorted order, so that one process changes the records at a time', async () => {
+  it('FolderStore locks folders in sorted order, so that one process changes the records at a time', async () => {
     const [first = '', second = ''] = [createTemporaryFolder(), createTemporaryFolder()].sort();
     for (const folder of [second, first]) getContainmentStores(APPLIANCE).forFolder(folder);
     const locks = [first, second].map((folder) => join(folder, `contained-${APPLIANCE.slice(-16)}.lock`));
@@ -402,7 +402,7 @@ describe('EnforcementLoop', () => {
     return { ...told, stop };
   }
 
-  it('reports the number of contained people at each poll and sends nothing without containments', async () => {
+  it('EnforcementLoop reports the number of contained people at each poll and sends nothing without containments', async () => {
     const one = keeping();
     expect(isEnforcing()).toBe(true);
     await eventually(() => expect(one.looks.length).toBeGreaterThan(2));
@@ -420,7 +420,7 @@ describe('EnforcementLoop', () => {
     one.stop();
   });
 
-  it('prefers a participant that contains people and uses the shortest interval of all', async () => {
+  it('EnforcementLoop prefers a participant that contains people and uses the shortest interval of all', async () => {
     await getContainmentStores(APPLIANCE).forFolder(undefined).put(recordOf(1));
     const lists = keeping({ canContain: false, every: 3600 });
     const contains = keeping({ every: 0.001 });

@@ -86,7 +86,7 @@ async function contain(gateway: AnyGateway, input: Record<string, unknown>): Pro
 }
 
 describe('contain.contain', () => {
-  it('ends the sessions of exactly that person, disables the account and reports both', async () => {
+  it('contain.contain ends the sessions of exactly that person, disables the account and reports both', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const own = signedIn(simulator, NAME, 3);
     const others = [
@@ -132,7 +132,7 @@ describe('contain.contain', () => {
     expect(await expectFailure(gateway.run('contain.release', { id }))).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('leaves accounts alone that were disabled before or that an administrator enabled meanwhile', async () => {
+  it('contain.contain leaves accounts alone that were disabled before or that an administrator enabled meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     await gateway.run('users.disable', { server: SERVER, username: NAME });
@@ -161,7 +161,7 @@ describe('contain.contain', () => {
     expect((await gateway.run('contain.list')).data).toHaveLength(1);
   });
 
-  it('accepts an address in any notation and spares the sessions of the package itself', async () => {
+  it('contain.contain accepts an address in any notation and spares the sessions of the package itself', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { sessions } = simulator.state;
     const from = (address: string, name: string): string => sessions.add({ 'source-ip': address, 'active-user-name': name });
@@ -201,7 +201,7 @@ describe('contain.contain', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('rejects more people than max with LIMIT, but accepts a contained person again', async () => {
+  it('contain.contain rejects more people than max with LIMIT, but accepts a contained person again', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await contain(gateway, { name: 'one', max: 2 });
     const { id } = await contain(gateway, { name: 'two', max: 2 });
@@ -237,7 +237,7 @@ describe('contain.contain', () => {
     expect((await gateway.run('contain.list')).data).toHaveLength(1);
   });
 
-  it('keeps a containment whose disable request failed, and the enforcement loop repeats the request', async () => {
+  it('contain.contain keeps a containment whose disable request failed, and the enforcement loop repeats the request', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     simulator.fault({ match: ({ method, path }) => method === 'PUT' && path.endsWith('/enabled'), status: 422 });
@@ -283,7 +283,7 @@ describe('a containment with failing requests', () => {
     expect(enabled()).toEqual(['true', 'true']);
   });
 
-  it('ends the other sessions when one fails, and does not report a session that had already ended', async () => {
+  it('a containment with failing requests ends the other sessions when one fails, and does not report a session that had already ended', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const own = signedIn(simulator, NAME, 3);
     const at = (index: number) => (request: { method: string; path: string }) =>
@@ -483,7 +483,7 @@ describe('enforceContainments', () => {
     ]);
   });
 
-  it('shares one loop between all participants of an appliance and reports to each', async () => {
+  it('enforceContainments shares one loop between all participants of an appliance and reports to each', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const kept = [keeping(gateway), keeping(gatewayFor(simulator))];
     await contain(gateway, { name: NAME });
@@ -543,7 +543,7 @@ describe('a containment with a folder', () => {
     expect(files(folder)).toEqual([]);
   });
 
-  it('finishes an interrupted disable request and an interrupted release after a restart', async () => {
+  it('a containment with a folder finishes an interrupted disable request and an interrupted release after a restart', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     for (const name of [NAME, 'b.jones']) signedIn(simulator, name, 0);
@@ -661,7 +661,7 @@ describe('containmentActionsFor', () => {
     }
   });
 
-  it('leaves an unapproved session to the next poll, but passes on other errors', async () => {
+  it('containmentActionsFor leaves an unapproved session to the next poll, but passes on other errors', async () => {
     const refusing = (error: GatewayError) =>
       containmentActionsFor(createRunContext({ url: 'https://127.0.0.1:1' }, { interceptWrite: () => Promise.reject(error) }));
     expect(await refusing(new GatewayError('CONFLICT', 'Not approved.', { sent: false })).endSession(session)).toBe(false);

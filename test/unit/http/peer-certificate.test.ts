@@ -237,7 +237,7 @@ describe('fetchPeerCertificates', () => {
     expect((await expectFailure(fetchPeerCertificates(at(1), undefined, { host: '::1', port: 2 }))).message).toContain('[::1]:2 ');
   });
 
-  it('sends a server name for host names, and never the one of the settings to other hosts', async () => {
+  it('fetchPeerCertificates sends a server name for host names, and never the one of the settings to other hosts', async () => {
     const names: unknown[] = [];
     const server = createTls(simulatorCertificate, (socket) => {
       names.push((socket as TLSSocket & { servername: unknown }).servername);

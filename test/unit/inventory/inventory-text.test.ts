@@ -222,7 +222,7 @@ describe('readEntries', () => {
     return error.message.replace('The inventory was not loaded. ', '');
   };
 
-  it('returns name, tags, credential set and properties, and ignores empty cells', async () => {
+  it('readEntries returns name, tags, credential set and properties, and ignores empty cells', async () => {
     const given = { ...raw, realm: '', journal: null, timeout: 7, dryRun: false, rate: undefined };
     expect(await take(given)).toEqual([
       { name: 'vpn-1', tags: [], credentials: 'default', properties: { url: 'https://a', timeout: 7, dryRun: false } },
@@ -342,7 +342,7 @@ describe('parseSelection', () => {
     return error?.message;
   };
 
-  it('matches complete names and tags, with quotation marks around special characters', () => {
+  it('parseSelection matches complete names and tags, with quotation marks around special characters', () => {
     expect(fits('a', 'a')).toBe(true);
     expect(fits('a', 'ab')).toBe(false);
     expect(fits('a*', 'ab')).toBe(true);

@@ -332,7 +332,7 @@ describe('an appliance of an inventory', () => {
     expect(inventory.findAppliance('vpn-1')?.url).toBe('');
   });
 
-  it('keeps its gateway when the list is loaded again and reads credentials only at the first use', async () => {
+  it('an appliance of an inventory keeps its gateway when the list is loaded again and reads credentials only at the first use', async () => {
     const asked: string[] = [];
     let there = true;
     const read = (set: string) => (asked.push(set), there ? sets.default : {});
@@ -519,7 +519,7 @@ describe('an unchanged appliance', () => {
 
   const credentials = { default: { username: 'api-admin', password: 'simulator' } };
 
-  it('keeps its gateway, API key and connections across inventories of one registry', async () => {
+  it('an unchanged appliance keeps its gateway, API key and connections across inventories of one registry', async () => {
     const gateways = new GatewayRegistry({}, 50);
     const options = { defaults: { ...defaults, tls: { ca: fleet.ca } }, credentials, gateways };
     const [first, second] = fleet.appliances;

@@ -79,7 +79,7 @@ describe('runOnMany', () => {
     expect(envelope.text).toBe('');
   });
 
-  it('omits the data of a read if withData is false, and reports each finished appliance', async () => {
+  it('runOnMany omits the data of a read if withData is false, and reports each finished appliance', async () => {
     const told: unknown[] = [];
     const progress: unknown[] = [];
     const { data } = await on(
@@ -253,7 +253,7 @@ describe('runOnMany', () => {
     expect(touched()).toEqual([]);
   });
 
-  it('limits a destroying operation to 25 appliances by default; a dry run plans all', async () => {
+  it('runOnMany limits a destroying operation to 25 appliances by default; a dry run plans all', async () => {
     someone('vpn-001', 'vpn-030');
     expect(await failureOf(on('*', KILL, { name: 'j.doe' }))).toMatchObject({ code: 'LIMIT' });
     const limit = await failureOf(on('*', SESSIONS, {}, { maxAppliances: 29 }));
@@ -349,7 +349,7 @@ describe('runOnMany', () => {
     expect(data.results).toMatchObject([{ appliance: 'bare', ok: false, error: { code: 'BAD_CONFIG' } }, { ok: true }]);
   });
 
-  it('rejects an unknown operation and an invalid input before anything is sent', async () => {
+  it('runOnMany rejects an unknown operation and an invalid input before anything is sent', async () => {
     expect((await failureOf(on('*', 'sessions.nope'))).code).toBe('BAD_INPUT');
     expect((await failureOf(on('vpn-001', KILL))).code).toBe('BAD_INPUT');
     expect(touched()).toEqual([]);

@@ -62,7 +62,7 @@ describe('parseLine', () => {
   const [first = { text: '', hash: '' }, second = { text: '', hash: '' }] = chain({}, {});
   const bytes = Buffer.from(first.text.trimEnd());
 
-  it('checks a line by its bytes, and returns the hashes that the next line may refer to', () => {
+  it('parseLine checks a line by its bytes, and returns the hashes that the next line may refer to', () => {
     expect(parseLine(bytes)).toEqual({ line: JSON.parse(first.text) as unknown, problem: undefined, hashes: [first.hash, first.hash] });
     expect(first.hash).toBe(sha256(first.text.slice(0, first.text.lastIndexOf(',"hash"'))));
     const changed = Buffer.from(bytes.toString().replace('vpn-1', 'vpn-2'));
@@ -136,7 +136,7 @@ describe('verifyJournal', () => {
     expect(await wrongIn(createJournal(lines))).toEqual(expected);
   });
 
-  it('reports an incomplete line of a running process unless it becomes complete', async () => {
+  it('verifyJournal reports an incomplete line of a running process unless it becomes complete', async () => {
     const [first, second] = chain({}, {});
     const lives = toFileName(1, '20261120', HOST_HASH, process.ppid);
     const half = second?.text.slice(0, 40) ?? '';
@@ -155,7 +155,7 @@ describe('verifyJournal', () => {
     expect(await wrongIn(folder)).toEqual([]);
   });
 
-  it('reports each missing file or line once, and nothing else about a damaged file', async () => {
+  it('verifyJournal reports each missing file or line once, and nothing else about a damaged file', async () => {
     const [first, second, third] = chain({}, {}, {});
     const link = { file: toFileName(1), hash: third?.hash };
     const folder = createJournal([first, second, third] as { text: string }[]);
@@ -182,7 +182,7 @@ describe('listJournalEntries', () => {
   const idsIn = async (folder: string, more: object = {}): Promise<string[]> =>
     (await listJournalEntries(folder, { ...filter, ...more })).map(({ id }) => id);
 
-  it('returns the newest entry first, also of one moment, within the given times', async () => {
+  it('listJournalEntries returns the newest entry first, also of one moment, within the given times', async () => {
     const folder = createJournal(
       chain(
         { at: toTime(1) },
@@ -200,7 +200,7 @@ describe('listJournalEntries', () => {
     expect(await idsIn(folder, { appliance: 'vpn-2' })).toEqual([]);
   });
 
-  it('returns each entry once, completed, with the time of its announcement and without chain fields', async () => {
+  it('listJournalEntries returns each entry once, completed, with the time of its announcement and without chain fields', async () => {
     const folder = createJournal(chain({ at: toTime(1), ok: null, kept: 'k1' }, { id: 'e-1', at: toTime(2), kept: 'k2' }, { ok: null }));
     const [entry, other] = await listJournalEntries(folder, filter);
     expect(other).toMatchObject({ id: 'e-3', ok: null });

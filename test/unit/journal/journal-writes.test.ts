@@ -69,25 +69,28 @@ describe('a write with a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true });
   });
 
-  it.each([true, false])('reads again after waiting for another write, also of the same gateway (%s)', async (same) => {
-    const { simulator, gateway, journal } = await startWithJournal();
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const other = same ? gateway : gatewayFor(simulator, { name: 'vpn-1', journal });
-    // The first write has only read the state so far.
-    simulator.fault({ match: ({ path }) => path === USER, until: held });
-    const path = decodeURIComponent(USER.slice(TREE.length + 1));
-    const first = other.run('config.update', { path, body: { enabled: 'false', fullname: 'First' } });
-    await expect.poll(() => listTreeRequests(listRequestLines(simulator)), PATIENTLY).toHaveLength(1);
-    const second = gateway.run('users.disable', user);
-    await expect.poll(() => listTreeRequests(listRequestLines(simulator)), PATIENTLY).toHaveLength(2);
-    release();
-    await Promise.all([first, second]);
-    const [later] = await fetchJournalEntries(gateway);
-    expect(later).toMatchObject({ operation: 'users.disable', changed: false, diff: [] });
-    await gateway.run('journal.undo', { id: later?.id });
-    expect((await gateway.run('users.get', user)).data).toMatchObject({ fullname: 'First', enabled: 'false' });
-  });
+  it.each([true, false])(
+    'a write with a journal reads again after waiting for another write, also of the same gateway (%s)',
+    async (same) => {
+      const { simulator, gateway, journal } = await startWithJournal();
+      let release = (): void => undefined;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      const other = same ? gateway : gatewayFor(simulator, { name: 'vpn-1', journal });
+      // The first write has only read the state so far.
+      simulator.fault({ match: ({ path }) => path === USER, until: held });
+      const path = decodeURIComponent(USER.slice(TREE.length + 1));
+      const first = other.run('config.update', { path, body: { enabled: 'false', fullname: 'First' } });
+      await expect.poll(() => listTreeRequests(listRequestLines(simulator)), PATIENTLY).toHaveLength(1);
+      const second = gateway.run('users.disable', user);
+      await expect.poll(() => listTreeRequests(listRequestLines(simulator)), PATIENTLY).toHaveLength(2);
+      release();
+      await Promise.all([first, second]);
+      const [later] = await fetchJournalEntries(gateway);
+      expect(later).toMatchObject({ operation: 'users.disable', changed: false, diff: [] });
+      await gateway.run('journal.undo', { id: later?.id });
+      expect((await gateway.run('users.get', user)).data).toMatchObject({ fullname: 'First', enabled: 'false' });
+    },
+  );
 
   it('a write with a journal waits for the write that creates the same item, but not for other items', async () => {
     const { simulator, gateway } = await startWithJournal();
@@ -128,7 +131,7 @@ describe('a write with a journal', () => {
     expect(server.values.get('description')).toBe('of before');
   });
 
-  it('records and undoes a field, also if the appliance shows no field by itself', async () => {
+  it('a write with a journal records and undoes a field, also if the appliance shows no field by itself', async () => {
     const { simulator, gateway } = await startWithJournal();
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path.endsWith('/enabled'), times: Infinity, status: 404 });
     const before = serializeConfiguration(simulator);
@@ -146,7 +149,7 @@ describe('a write with a journal', () => {
   });
 
   it.each([403, 404, 500, 'x', '{}', '{"system-information":{"serial-number":7}}'])(
-    'records no serial number if the appliance does not show it (%s), and asks only once',
+    'a write with a journal records no serial number if the appliance does not show it (%s), and asks only once',
     async (answer) => {
       const { simulator, gateway } = await startWithJournal();
       const fault = typeof answer === 'number' ? { status: answer } : { body: answer };
@@ -166,7 +169,7 @@ describe('a write with a journal', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('records its query, omits empty fields, and names the initiator only if there is one', async () => {
+  it('a write with a journal records its query, omits empty fields, and names the initiator only if there is one', async () => {
     const { simulator, gateway } = await startWithJournal();
     await gateway.run('request.post', { path: 'license/license-key', query: { action: 'x' }, body: { a: '1' } }).catch(() => undefined);
     await gateway.run('config.delete', { path: 'users/user-roles/user-role/Unused' }, { initiator: { actor: 'j.doe' } });

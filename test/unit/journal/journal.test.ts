@@ -125,7 +125,7 @@ describe('a journal', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('stops writes after its folder was removed, and reports the loss once the folder is back', async () => {
+  it('a journal stops writes after its folder was removed, and reports the loss once the folder is back', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const [lost = ''] = listJournalFiles(journal);
@@ -164,7 +164,7 @@ describe('a journal', () => {
       expect((await expectFailure(gateway.run(name))).code).toBe('BAD_CONFIG');
   });
 
-  it('flushes once for many simultaneous writes, and reads nothing more for writes without undo', async () => {
+  it('a journal flushes once for many simultaneous writes, and reads nothing more for writes without undo', async () => {
     const { simulator, gateway, journal } = await startWithJournal({ sessions: 100 });
     await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     let flushes = 0;

@@ -100,7 +100,7 @@ describe.each([
 });
 
 describe('a signing key', () => {
-  it('reports lines of its appliance without a valid code, and uses none of them', async () => {
+  it('a signing key reports lines of its appliance without a valid code, and uses none of them', async () => {
     const { gateway, journal, simulator } = await startWithJournal({}, { signingKey: KEY });
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const [announced] = readAllJournalLines(journal);
@@ -146,7 +146,7 @@ describe('a signing key', () => {
     expect(simulator.url).toBeTruthy();
   });
 
-  it('makes a containment record without a valid code unusable, and reports its file', async () => {
+  it('a signing key makes a containment record without a valid code unusable, and reports its file', async () => {
     const folder = createTemporaryFolder();
     const signer = new RecordSigner(KEY);
     const record = {
@@ -170,7 +170,7 @@ describe('a signing key', () => {
     resetContainmentStores();
   });
 
-  it('makes a state of a watch unusable in which a line was added, changed or removed', async () => {
+  it('a signing key makes a state of a watch unusable in which a line was added, changed or removed', async () => {
     const file = join(createTemporaryFolder(), 'watch.jsonl');
     const signer = new RecordSigner(KEY);
     const state = new WatchStateFile(file, 'id', signer);

@@ -76,7 +76,7 @@ describe('a bare 403 to an accepted key', () => {
     expect(logins).toBe(2);
   });
 
-  it('causes no login for keys that were never accepted, were pasted or need a person', async () => {
+  it('a bare 403 to an accepted key causes no login for keys that were never accepted, were pasted or need a person', async () => {
     for (const [more, accepted] of [
       [{}, false],
       [{ login: 'key', apiKey: 'pasted' }, true],

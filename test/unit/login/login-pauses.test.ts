@@ -54,7 +54,7 @@ describe('a refused fresh key', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('pauses logins for 5 s, doubling up to 15 minutes, and each error repeats the reason', async () => {
+  it('a refused fresh key pauses logins for 5 s, doubling up to 15 minutes, and each error repeats the reason', async () => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault(refuseAll);
     expect((await expectFailure(info(gateway))).code).toBe('UNAUTHORIZED');

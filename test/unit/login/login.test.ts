@@ -222,7 +222,7 @@ describe('a refused password', () => {
     expect(simulator.logins).toBe(3);
   });
 
-  it('pauses for 60 s, doubling up to 15 minutes, and starts over after a success', async () => {
+  it('a refused password pauses for 60 s, doubling up to 15 minutes, and starts over after a success', async () => {
     const start = Date.UTC(2026, 10, 20);
     vi.useFakeTimers({ toFake: ['Date'], now: start });
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { lockAfter: 99 } }, { password: 'wrong' }, byDate());

@@ -254,16 +254,19 @@ describe('a second step that the settings answer', () => {
       2,
       'The appliance accepted the second factor and asks for another step, which the settings cannot answer.',
     ],
-  ])('prevents logins until the pause ends when it %s, and every error names the step', async (_what, more, requests, message) => {
-    const { simulator, session } = await driven(more, { secondFactor: { password: 'second one', steps: Infinity } });
-    const error = await expectFailure(session.key(silent));
-    const resumeId = [...simulator.state.login.pending.keys()].at(-1);
-    expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', message, details: { sent: false, resumeId } });
-    const paused = await expectFailure(session.key(silent));
-    expect(paused).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', details: { sent: false, resumeId } });
-    expect(paused.message).toMatch(/a step that the settings cannot answer\. No login is tried for another/);
-    expect(simulator.requests).toHaveLength(requests);
-  });
+  ])(
+    'a second step that the settings answer prevents logins until the pause ends when it %s, and every error names the step',
+    async (_what, more, requests, message) => {
+      const { simulator, session } = await driven(more, { secondFactor: { password: 'second one', steps: Infinity } });
+      const error = await expectFailure(session.key(silent));
+      const resumeId = [...simulator.state.login.pending.keys()].at(-1);
+      expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', message, details: { sent: false, resumeId } });
+      const paused = await expectFailure(session.key(silent));
+      expect(paused).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', details: { sent: false, resumeId } });
+      expect(paused.message).toMatch(/a step that the settings cannot answer\. No login is tried for another/);
+      expect(simulator.requests).toHaveLength(requests);
+    },
+  );
 
   const totp: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' };
 

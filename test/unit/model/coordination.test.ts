@@ -60,7 +60,7 @@ describe('The coordination of several engines', () => {
     expect(await inventoryCoordination.get('key')).toBe('high');
   });
 
-  it('uses the latest of two engines with the same rank, because a deploy replaced the earlier one', async () => {
+  it('The coordination of several engines uses the latest of two engines with the same rank, because a deploy replaced the earlier one', async () => {
     const [before, after] = [clocked().coordination, clocked().coordination];
     const ends = [
       shareBetweenProcesses(before, 'a'),
@@ -179,7 +179,7 @@ describe('mapConcurrently', () => {
     [2, 3, 2],
     [9, 3, 3],
     [4, 1, 1],
-  ])('runs %i items, at most %i at a time, once each and returns the results in order', async (count, atOnce, expected) => {
+  ])('mapConcurrently runs %i items, at most %i at a time, once each and returns the results in order', async (count, atOnce, expected) => {
     const items = Array.from({ length: count }, (_, index) => index);
     const begun: number[] = [];
     let now = 0;

@@ -171,7 +171,7 @@ describe('parseInput', () => {
     expect(error?.message).toBe(`The input must be an object with the fields of the operation, not ${words}.`);
   });
 
-  it('returns only given fields, and ignores unknown fields whose value is undefined', () => {
+  it('parseInput returns only given fields, and ignores unknown fields whose value is undefined', () => {
     expect(Object.keys(parseInput(example, { id: 'a', other: undefined }))).toEqual(['id', 'max']);
     expect(getThrownError(() => parseInput(operation({}), { x: 1 }))?.message).toBe(
       'x is not a field of this operation. Its fields are: none.',

@@ -280,7 +280,7 @@ describe('A request path as sent', () => {
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
-  it('contains the path of the base URL once, also for an href that starts with it', async () => {
+  it('A request path as sent contains the path of the base URL once, also for an href that starts with it', async () => {
     const simulator = await startTestSimulator({ pathPrefix: '/vpn1' });
     const gateway = gatewayFor({ url: `${simulator.url}/` });
     const { envelope } = await gateway.run('config.get', { path: 'users' });

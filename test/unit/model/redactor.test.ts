@@ -133,7 +133,7 @@ describe('The redactor, for a short secret,', () => {
 });
 
 describe('MultiStringSearch', () => {
-  it('finds the longest of the strings that start alike, and one that follows directly', () => {
+  it('MultiStringSearch finds the longest of the strings that start alike, and one that follows directly', () => {
     expect(new MultiStringSearch(['abcd', 'abcdef', 'abcdefgh', 'zzzz']).findSpans('abcdefgx abcdzzzz')).toEqual([
       [0, 6],
       [9, 13],
@@ -143,7 +143,7 @@ describe('MultiStringSearch', () => {
     expect(new MultiStringSearch([]).findSpans('anything')).toEqual([]);
   });
 
-  it('returns matches in their order, also short ones, and overlapping matches once', () => {
+  it('MultiStringSearch returns matches in their order, also short ones, and overlapping matches once', () => {
     expect(new MultiStringSearch(['zz', 'abcd', 'yy']).findSpans('zz abcd yy zz')).toEqual([
       [0, 2],
       [3, 7],
@@ -212,7 +212,7 @@ describe('createDecodedViews', () => {
     expect(views('%zz %4')).toEqual(['%zz %4']);
   });
 
-  it('decodes up to three times in one way and up to twice in different ways, within limits', () => {
+  it('createDecodedViews decodes up to three times in one way and up to twice in different ways, within limits', () => {
     const times = (count: number, step: (words: string) => string): string =>
       Array.from({ length: count }).reduce<string>((words) => step(words), '"');
     expect(views(times(3, inJson))).toEqual([times(3, inJson), times(2, inJson), times(1, inJson), '"']);
@@ -222,7 +222,7 @@ describe('createDecodedViews', () => {
     expect(views('%252525 \\\\\\\\ &amp;amp;amp; ++%2b').length).toBeLessThanOrEqual(25);
   });
 
-  it('maps each decoded character to its position in the text, including the end', () => {
+  it('createDecodedViews maps each decoded character to its position in the text, including the end', () => {
     const words = 'x\\u00e4\\"y';
     const view = [...createDecodedViews(words)].find(({ text: read }) => read === 'xä"y');
     expect([0, 1, 2, 3, 4].map((index) => view?.toSourceIndex(index))).toEqual([0, 1, 7, 9, 10]);
@@ -263,7 +263,7 @@ it('masks secrets of settings in each form in which they are sent', () => {
 });
 
 describe('A Redactor', () => {
-  it('remembers the last eight session keys, and the secrets of the settings forever', () => {
+  it('A Redactor remembers the last eight session keys, and the secrets of the settings forever', () => {
     const redactor = new Redactor().add('lasting-secret', '', undefined);
     for (let index = 1; index <= 9; index++) redactor.addTemporary(`passing-key-${index}`, `passing-key-${index}:`);
     expect(redactor.text('passing-key-1 passing-key-2 passing-key-9 lasting-secret')).toBe('passing-key-1 •••• •••• ••••');
@@ -284,7 +284,7 @@ describe('A Redactor', () => {
     expect(origin.text('of the call')).toBe('of the call');
   });
 
-  it('masks everything if a run has too many secrets to search for, or secrets that cannot be read', () => {
+  it('A Redactor masks everything if a run has too many secrets to search for, or secrets that cannot be read', () => {
     const many = (count: number): Redactor => new Redactor().with(Array.from({ length: count }, (_, index) => `secret-number-${index}`));
     expect(many(20_000).text('nothing here')).toBe('nothing here');
     expect(many(20_001).text('nothing here')).toBe('••••');
@@ -391,7 +391,7 @@ describe('A Redactor', () => {
     expect(new Redactor().add(key).text(`it was ${key.toString()}`)).toBe('it was ••••');
   });
 
-  it.each([0, 1, 2, 3, 4])('finds a long secret by its beginning, which ends with a whole character: %i before it', (before) => {
+  it.each([0, 1, 2, 3, 4])('A Redactor finds a long secret by its beginning, which ends with a whole character: %i before it', (before) => {
     for (const sign of ['ä', '€', '𝄞']) {
       const secret = 'x'.repeat(before) + sign.repeat(600);
       expect(new Redactor().add(secret).text(`it was ${secret}`)).toBe('it was ••••');
@@ -404,7 +404,7 @@ describe('A Redactor', () => {
     }
   });
 
-  it('searches for all of a secret of 512 characters, and for the first 64 of a longer one', () => {
+  it('A Redactor searches for all of a secret of 512 characters, and for the first 64 of a longer one', () => {
     const whole = 'abcdefgh'.repeat(64);
     expect(new Redactor().add(whole).text(`${whole} and more`)).toBe('•••• and more');
     expect(new Redactor().add(whole).text(`${whole.slice(0, 100)} and more`)).toBe(`${whole.slice(0, 100)} and more`);

@@ -121,7 +121,7 @@ describe('The summary of a run', () => {
     expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is NOT intact. Damaged places: 1.');
   });
 
-  it('names the operation and the error code after a failure, also if the details cannot be read', async () => {
+  it('The summary of a run names the operation and the error code after a failure, also if the details cannot be read', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(404)));
     expect((await expectFailure(gateway.run('users.get', USERS))).cause?.summary).toBe('Get a user (j.doe): failed (NOT_FOUND).');
     expect((await expectFailure(gateway.run('users.get', null as never))).cause?.summary).toContain('BAD_INPUT');
@@ -247,7 +247,7 @@ describe('A summary sentence', () => {
     expect(createSummary(told(what), defaultTranslate)).toBe(words);
   });
 
-  it('names each item once, the first three and the number of the others, and not the subject again', () => {
+  it('A summary sentence names each item once, the first three and the number of the others, and not the subject again', () => {
     const item = (name: string): BulkItemResult => ({ item: { 'session-id': 's1', 'active-user-name': name }, ok: true, status: 204 });
     const summaryOf = (names: string[], input: Record<string, unknown> = {}): string =>
       createSummary(
@@ -270,7 +270,7 @@ describe('A summary sentence', () => {
     ).toBe('Do it: 1 of 1 done.');
   });
 
-  it('names the other side of a comparison, the time of an end, and a certificate that is served', () => {
+  it('A summary sentence names the other side of a comparison, the time of an end, and a certificate that is served', () => {
     const own = (more: Partial<Operation>, rest: Partial<SummaryInput>): string =>
       createSummary(told({ changed: null, operation: operation(more), ...rest }), defaultTranslate);
     const compare = { ...operations.get('snapshot.compare') } as Operation;
@@ -287,7 +287,7 @@ describe('A summary sentence', () => {
     );
   });
 
-  it('uses the text of the operation if there is one, and otherwise the common text', () => {
+  it('A summary sentence uses the text of the operation if there is one, and otherwise the common text', () => {
     const said: [string, unknown][] = [];
     const say: Translate = (key, words, values) => {
       said.push([key, values['title']]);
@@ -318,7 +318,7 @@ describe('A summary sentence', () => {
       defaultTranslate,
     );
 
-  it('names the first requested field or the subject, but no guard, secret or value that is not text', () => {
+  it('A summary sentence names the first requested field or the subject, but no guard, secret or value that is not text', () => {
     const input = { guard: 'g', flag: true, secret: 's', first: 'f', second: 'one', place: ['a', 'b'], who: 'w' };
     expect(titleWith(input)).toBe('Do it (f)');
     expect(titleWith({ ...input, first: '' })).toBe('Do it (one)');

@@ -96,7 +96,7 @@ describe('A write that requires approval', () => {
 });
 
 describe('A run after its approval', () => {
-  it('ends seven of ten approved sessions if three ended by themselves, and no other one', async () => {
+  it('A run after its approval ends seven of ten approved sessions if three ended by themselves, and no other one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     const ids = own(simulator, 10);
     let eleventh: string[] = [];
@@ -112,7 +112,7 @@ describe('A run after its approval', () => {
     expect(simulator.state.sessions.ids()).toEqual(eleventh);
   });
 
-  it('ends only approved sessions, even if another starts after the second plan', async () => {
+  it('A run after its approval ends only approved sessions, even if another starts after the second plan', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     const ids = own(simulator, 10);
     let eleventh: string[] = [];
@@ -125,7 +125,7 @@ describe('A run after its approval', () => {
     for (const id of ids) expect(simulator.state.sessions.has(id)).toBe(false);
   });
 
-  it('undoes several writes as approved, and leaves a write whose resource changed meanwhile', async () => {
+  it('A run after its approval undoes several writes as approved, and leaves a write whose resource changed meanwhile', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const user = { server: 'System Local', username: 'contractor1' };
@@ -160,7 +160,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('fails with CONFLICT if somebody else changed the resource meanwhile, and sends nothing', async () => {
+  it('A run after its approval fails with CONFLICT if somebody else changed the resource meanwhile, and sends nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = gatewayFor(simulator);
     const path = `${USERS_OF}/j.doe`;
@@ -214,7 +214,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('updates several fields of a user with an encrypted password that the appliance shows', async () => {
+  it('A run after its approval updates several fields of a user with an encrypted password that the appliance shows', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('users.create', {
       server: 'System Local',
@@ -251,7 +251,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toHaveLength(before);
   });
 
-  it('sends exactly the approved certificate bundle, whose key the plan does not show', async () => {
+  it('A run after its approval sends exactly the approved certificate bundle, whose key the plan does not show', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { cert: Buffer.from('0123456789 a bundle').toString('base64'), password: 'correct horse' };
     const { approve, proposals } = approving(() => void (input.cert = Buffer.from('another bundle').toString('base64')));

@@ -42,7 +42,7 @@ describe('An approval', () => {
     expect(gate.isAllowed({ method: 'DELETE', path: '/a' })).toBe(false);
   });
 
-  it('allows a write with keys in another order, but not one with list items in another order', async () => {
+  it('An approval allows a write with keys in another order, but not one with list items in another order', async () => {
     const gate = await approved([put('/a', { x: 1, y: { b: 1, a: 2 }, c: [1, 2], d: 0 })]);
     await expect(gate.assertAllowed(put('/a', { x: 1, y: { b: 1, a: 2 }, c: [2, 1], d: 0 }))).rejects.toMatchObject({ code: 'CONFLICT' });
     await gate.assertAllowed(put('/a', { d: 0, c: [1, 2], y: { a: 2, b: 1 }, x: 1 }));

@@ -304,7 +304,7 @@ describe('runExclusive', () => {
     expect(exclusive).toHaveBeenCalledTimes(4);
   });
 
-  it('frees a brief lease 25 s after its holder died, and later with a longer request timeout', () => {
+  it('runExclusive frees a brief lease 25 s after its holder died, and later with a longer request timeout', () => {
     const brief = (timeout: number): number => getLeaseSeconds({ timeout, transferTimeout: 600 }, true);
     expect([1, 5, 10, 11, 30, 31, 120].map(brief)).toEqual([16, 20, 25, 25, 25, 46, 135]);
   });
@@ -411,7 +411,7 @@ describe('The envelope of a run', () => {
   };
   const base = { operation: 'config.update', appliance: 'vpn', requests: 0, retries: 0, logins: 0, ms: 12.4, at: AT, dryRun: false };
 
-  it('contains the request, the response and the notes of the operation, with masked secrets', () => {
+  it('The envelope of a run contains the request, the response and the notes of the operation, with masked secrets', () => {
     timed();
     const call = idle();
     const request = { ...PUT, path: '/geheim-7f3', query: { password: 'x', a: 'b' } };
@@ -609,7 +609,7 @@ describe('The summary of a run record', () => {
     expect(told(name, came, prepare)).toBe(sentence);
   });
 
-  it('says how many requests a plan would send, and what a read of a dry run returned', () => {
+  it('The summary of a run record says how many requests a plan would send, and what a read of a dry run returned', () => {
     const planned = ({ plan }: RunContext): void => plan?.add(PUT);
     expect(told('config.update', {}, planned, defaultTranslate, true)).toBe(`Would update ${MASK}.`);
     expect(told('sessions.list', { data: [1] }, planned, defaultTranslate, true)).toBe('1 session on vpn-1.');

@@ -166,7 +166,7 @@ describe('A limit of requests per second', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('applies to all nodes of an account together, until the node that set it closes', async () => {
+  it('A limit of requests per second applies to all nodes of an account together, until the node that set it closes', async () => {
     const server = await startRawServer(() => INFO);
     const [slow, other] = [gatewayFor(server, { rate: 0.01 }), gatewayFor(server)];
     // The login takes the one turn that there is.

@@ -63,7 +63,7 @@ describe('The permission no-destroy', () => {
     expect(listWriteLines(simulator)).toHaveLength(3);
   });
 
-  it('rejects a PUT that leaves out or empties something present, and its plan', async () => {
+  it('The permission no-destroy rejects a PUT that leaves out or empties something present, and its plan', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     const present = (await gateway.run('config.get', { path: ROLE })).data as Record<string, unknown>;
     const path = `/api/v1/configuration${ROLE}`;
@@ -86,7 +86,7 @@ describe('The permission no-destroy', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('does not send a PUT of which it cannot read what is present', async () => {
+  it('The permission no-destroy does not send a PUT of which it cannot read what is present', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path.includes('user-role'), status: 403, times: 9 });
     const error = await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));

@@ -113,7 +113,7 @@ describe('An appliance other than the pinned one', () => {
     expect(asked(simulator)).toBe(1);
   });
 
-  it('receives no write after a login, even if the first attempt failed only because of its key', async () => {
+  it('An appliance other than the pinned one receives no write after a login, even if the first attempt failed only because of its key', async () => {
     const { simulator, gateway } = await pinned('serial-number');
     await write(gateway);
     const { length } = listWriteLines(simulator);
@@ -128,7 +128,7 @@ describe('An appliance other than the pinned one', () => {
     expect(JSON.stringify(data)).not.toContain('second');
   });
 
-  it('receives no write if it does not identify itself after a login, and nothing counts as changed', async () => {
+  it('An appliance other than the pinned one receives no write if it does not identify itself after a login, and nothing counts as changed', async () => {
     const { simulator, gateway } = await pinned('serial-number');
     await write(gateway);
     simulator.expireKeys();

@@ -251,7 +251,7 @@ describe('ReadCache', () => {
   };
   const known = (recent: ReadCache, ...paths: string[]): string[] => paths.filter((path) => recent.get(by, path) !== undefined);
 
-  it('returns a read of the same run, with or without a slash at the end of the path', async () => {
+  it('ReadCache returns a read of the same run, with or without a slash at the end of the path', async () => {
     const recent = kept('/a', '/b/');
     expect(await recent.get(by, '/a')).toEqual({ name: '/a' });
     expect(known(recent, '/a', '/a/', '/b', '/b/', '/', '')).toEqual(['/a', '/a/', '/b', '/b/']);
@@ -291,7 +291,7 @@ describe('ReadCache', () => {
     expect(known(recent, ...paths, '/new')).toEqual(['/0', ...paths.slice(2), '/new']);
   });
 
-  it('caches a missing resource, but no other failure, which does not affect later reads', async () => {
+  it('ReadCache caches a missing resource, but no other failure, which does not affect later reads', async () => {
     const recent = kept();
     const fails = (code: ErrorCode): Promise<JsonObject> => Promise.reject(error(code));
     recent.set(by, '/gone', fails('NOT_FOUND'));
@@ -377,7 +377,7 @@ describe('The record of a run', () => {
 });
 
 describe('A plan', () => {
-  it('shows the requests with masked secrets, and a substitute for a streaming body', () => {
+  it('A plan shows the requests with masked secrets, and a substitute for a streaming body', () => {
     const plan = new DryRunPlan(new Redactor().add('correct horse'));
     plan.add({ method: 'DELETE', path: '/a' });
     plan.add({ method: 'POST', path: '/a', query: { password: 'pass phrase', name: 'b' }, body: { b: 'correct horse' } });

@@ -60,7 +60,7 @@ describe('envelope.request', () => {
     expect(envelope.request).toEqual({ method: 'POST', path: '/api/v1/system/maintenance/export-xml' });
   });
 
-  it('keeps its own status: an interrupted write does not get that of an earlier read', async () => {
+  it('envelope.request keeps its own status: an interrupted write does not get that of an earlier read', async () => {
     const server = await startRawServer(({ method }, socket) =>
       method === 'GET' ? httpResponse(200, '{"username":"j"}') : void socket.destroy(),
     );

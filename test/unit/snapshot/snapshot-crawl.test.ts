@@ -65,7 +65,7 @@ describe('a crawl of links', () => {
     expect((await taken(tree, { path: 'a' })).asked).toEqual(['/a']);
   });
 
-  it('reports links to other places once, at most a thousand, and does not follow them', async () => {
+  it('a crawl of links reports links to other places once, at most a thousand, and does not follow them', async () => {
     const invalidLinks = ['https://other.example.com/x', '/api/v1/system', `${T}/a/../b`, '/elsewhere'];
     const deep = `/${Array(64).fill('x').join('/')}`;
     const { envelope, asked: paths } = await taken({
@@ -84,7 +84,7 @@ describe('a crawl of links', () => {
     expect((await taken({ '': { many } })).envelope.refused).toHaveLength(1000);
   });
 
-  it('treats an address among other fields as a link only if it leads to a resource', async () => {
+  it('a crawl of links treats an address among other fields as a link only if it leads to a resource', async () => {
     const { places } = await taken(
       {
         '/a': { name: 'a', href: `${T}/a/b`, other: { href: '/x', n: 1 }, all: { href: `${T}/`, n: 2 }, bad: { href: `${T}/../x`, n: 3 } },
@@ -149,7 +149,7 @@ describe('a crawl of a list', () => {
 });
 
 describe('a crawl during deletions', () => {
-  it('reads the list again for a missing resource, and reports it if it stays linked', async () => {
+  it('a crawl during deletions reads the list again for a missing resource, and reports it if it stays linked', async () => {
     for (const notFound of [404, SAYS_GONE]) {
       const {
         asked: paths,
@@ -241,7 +241,7 @@ describe('the order of a crawl', () => {
     expect(log.filter((line) => (line as unknown[]).length === 3 && typeof (line as unknown[])[1] === 'object')).toHaveLength(2);
   });
 
-  it('waits for slow handlers, and holds at most eight resources per connection besides running reads', async () => {
+  it('the order of a crawl waits for slow handlers, and holds at most eight resources per connection besides running reads', async () => {
     const server = await serveTree(leaves(60));
     const waiting: (() => void)[] = [];
     const take = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));

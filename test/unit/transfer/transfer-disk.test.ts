@@ -175,7 +175,7 @@ describe('AtomicFile', () => {
     expect((await expectFailure(FileOutput.create(none, true))).message).toContain(`${none} cannot be written: it, or its folder`);
   });
 
-  it('removes partial files of ended processes, and of other machines after half a day', async () => {
+  it('AtomicFile removes partial files of ended processes, and of other machines after half a day', async () => {
     const place = createTemporaryFolder();
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
     const left = (who: string, target = 'x'): string => `${target}.${who}-1.partial`;

@@ -140,7 +140,7 @@ describe('SharedPoller', () => {
     expect([over, clock.plannedTimes]).toEqual([true, [201]]);
   });
 
-  it('resolves the waiting calls of a subscriber that leaves and aborts a check without subscribers', async () => {
+  it('SharedPoller resolves the waiting calls of a subscriber that leaves and aborts a check without subscribers', async () => {
     const { clock, feed, one, asked, ended } = feeding();
     const [first, other] = [one(100), one(100)];
     for (const who of [first, other]) feed.subscribe(who, 1);
@@ -199,7 +199,7 @@ describe('SharedPoller', () => {
     expect(clock.plannedTimes).toEqual([201]);
   });
 
-  it('plans a new subscription by the monotonic clock after the machine clock was set back', async () => {
+  it('SharedPoller plans a new subscription by the monotonic clock after the machine clock was set back', async () => {
     const { clock, feed, one, times } = feeding();
     feed.subscribe(one(100), 50);
     clock.jump(-3_600_000);

@@ -122,7 +122,7 @@ describe('HealthTracker', () => {
     () =>
       new HealthTracker(limits);
 
-  it('evaluates each limit separately, whatever the release calls the processor load', () => {
+  it('HealthTracker evaluates each limit separately, whatever the release calls the processor load', () => {
     const limits = make({ name: 'CPU-UTILIZATION', above: 90 }, { name: 'USER-COUNT', above: 5, checks: 2 });
     expect(
       looks(
@@ -266,7 +266,7 @@ describe('CertificateTracker', () => {
     fingerprint256,
   });
 
-  it('reports each of the days once, and several that passed together as one event', () => {
+  it('CertificateTracker reports each of the days once, and several that passed together as one event', () => {
     expect(looks(make, ...[31, 30, 29, 8, 7, -1].map((days) => served('A', days)))).toEqual([[], [expires(30)], [], [], [expires(7)], []]);
     expect(looks(make, served('A', 40), served('A', 5), served('A', 4))).toEqual([[], [expires(5)], []]);
   });
@@ -359,7 +359,7 @@ describe('ClusterTracker', () => {
     ]);
   });
 
-  it('reports new owners of the addresses, and both addresses in one event if they moved together', () => {
+  it('ClusterTracker reports new owners of the addresses, and both addresses in one event if they moved together', () => {
     const owned = (external?: unknown, internal?: unknown): JsonObject => ({
       members: [],
       'external-vip-owner': external,
@@ -396,7 +396,7 @@ describe('SystemTracker', () => {
     'system-information': { 'os-version': '1', 'serial-number': 's', 'host-name': 'h', ...more },
   });
 
-  it('reports a new release, serial number and host name, and ignores missing fields', () => {
+  it('SystemTracker reports a new release, serial number and host name, and ignores missing fields', () => {
     const second = { 'os-version': '2' };
     const other = { ...second, 'serial-number': 't', 'host-name': 'i' };
     const without = { ...other, 'os-version': '', 'host-name': 7 };

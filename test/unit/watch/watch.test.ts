@@ -74,7 +74,7 @@ describe('a watch of sessions', () => {
     expect(takePayloads()).toEqual([]);
   });
 
-  it('reports only sessions that match the filter, and follows a session that no longer matches', async () => {
+  it('a watch of sessions reports only sessions that match the filter, and follows a session that no longer matches', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 10 });
     const { sessions } = simulator.state;
     const { watcher, takePayloads } = await startWatch(gateway, { watch: 'sessions', filter: { 'source-ip': '203.0.113.0/24' } });
@@ -92,7 +92,7 @@ describe('a watch of sessions', () => {
 });
 
 describe('a watch of health', () => {
-  it('reports a crossing once after consecutive checks, and the return only beyond release', async () => {
+  it('a watch of health reports a crossing once after consecutive checks, and the return only beyond release', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const limits = [{ name: 'CPU-UTILIZATION', above: 90, release: 80, checks: 2 }];
     simulator.fault(health({ 'CPU-UTILIZATION4': '7' }));
@@ -154,7 +154,7 @@ it('reports a new release, serial number and host name', async () => {
 });
 
 describe('a watch of a cluster', () => {
-  it('reports failing, joining and leaving members and new owners of the addresses', async () => {
+  it('a watch of a cluster reports failing, joining and leaving members and new owners of the addresses', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ cluster: 'active-passive' });
     const { watcher, takePayloads } = await startWatch(gateway, { watch: 'cluster' });
     const recover = simulator.failMember('gateway-1');

@@ -48,7 +48,7 @@ describe('a restore with a passphrase', () => {
     expect(imports(simulator)).toHaveLength(1);
   });
 
-  it('refuses a plain file in place of the encrypted one, whatever the manifest says', async () => {
+  it('a restore with a passphrase refuses a plain file in place of the encrypted one, whatever the manifest says', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
