@@ -21,10 +21,14 @@ const folderField = requiredField(
   }),
 );
 // Guards: otherwise a webhook could encrypt the backups with a secret that the owner does not know.
-const passwordField = textField('Password', 'Encrypts the secrets in an XML export; restoring it needs the same.', {
-  secret: true,
-  guard: true,
-});
+const passwordField = textField(
+  'Password',
+  'Encrypts the secrets in an XML export, and a binary export of releases 22.7R2.3 to 22.8R2.2. Restoring needs the same.',
+  {
+    secret: true,
+    guard: true,
+  },
+);
 const passphraseField = textField(
   'Passphrase',
   'Encrypts the file itself, in the format of `openssl enc`. Restoring and checking need the same passphrase, and then accept only files made with it.',

@@ -120,10 +120,15 @@ export const transferArea = defineArea({
         import: choiceField('Mode', 'What to import. Empty: the appliance uses `normal`.', ['normal', 'full'], {
           guard: true,
         }),
+        password: textField(
+          'Password',
+          'The password of the export. It is sent in the URL, and only releases 22.7R2.3 to 22.8R2.2 are known to read it.',
+          { secret: true },
+        ),
       },
-      run: async ({ data: text, file, import: mode }, call) => {
+      run: async ({ data: text, file, import: mode, password }, call) => {
         const { importBinary, createConfigurationSource } = await loadImport();
-        return importBinary(createConfigurationSource('data', text, file), mode, call);
+        return importBinary(createConfigurationSource('data', text, file), { mode, password }, call);
       },
       example: { input: { data: 'UEsDBA==', import: 'normal' }, request: `PUT ${BINARY_CONFIGURATION_PATH}?import=normal` },
     }),

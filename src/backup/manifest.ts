@@ -19,6 +19,8 @@ export interface BackupFile {
   readonly compression: 'gzip' | null;
   readonly encryption: string | null;
   readonly 'hmac-sha256'?: string;
+  /** Set if a binary export needs a password for its import. */
+  readonly 'password-protected'?: true;
   readonly content: {
     readonly bytes: number;
     readonly sha256: string;
@@ -38,7 +40,7 @@ export interface BackupManifest {
   readonly 'hardware-model': string | null;
   readonly release: string | null;
   readonly time: string;
-  /** Whether the XML export needs a password for its import. */
+  /** Whether the XML export needs a password for its import. A binary export says so itself. */
   readonly 'password-protected': boolean;
   readonly files: readonly BackupFile[];
   /** MAC with a key from the passphrase over all other fields. The salt is hexadecimal. */
@@ -91,6 +93,7 @@ function isBackupFile(file: unknown): file is BackupFile {
     (file.compression === null || file.compression === 'gzip') &&
     (file.encryption === null || isString(file.encryption)) &&
     (file['hmac-sha256'] === undefined || isString(file['hmac-sha256'])) &&
+    (file['password-protected'] === undefined || file['password-protected'] === true) &&
     isContent(file.content)
   );
 }

@@ -38,7 +38,8 @@ export async function restoreBackup(input: RestoreInput, call: OperationContext)
   const file = selectFile(manifest, kind);
   if (file.encryption !== null && passphrase === undefined) throw badInput(safeMessage`${file.file} is encrypted. Enter the passphrase.`);
   if (passphrase !== undefined) await assertAuthenticManifest(folder, manifest, passphrase);
-  if (file.kind === 'xml' && manifest['password-protected'] && password === undefined) {
+  const needsPassword = file.kind === 'xml' ? manifest['password-protected'] : file['password-protected'] === true;
+  if (needsPassword && password === undefined) {
     throw badInput(
       'The export was made with a password. Enter it, because the appliance needs it to read the secrets. Nothing was restored.',
     );
@@ -57,8 +58,8 @@ export async function restoreBackup(input: RestoreInput, call: OperationContext)
         throw badInput(safeMessage`${opened.path} was removed or changed after the check. Nothing was restored.`);
       const source = toImportSource(opened, file, passphrase);
       return file.kind === 'xml'
-        ? await sendXml(source, manifest['password-protected'] ? password : undefined, call)
-        : await sendBinary(source, input.import, call);
+        ? await sendXml(source, needsPassword ? password : undefined, call)
+        : await sendBinary(source, { mode: input.import, password: needsPassword ? password : undefined }, call);
     });
   } finally {
     await opened.handle.close();

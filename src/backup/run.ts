@@ -5,7 +5,7 @@ import { safeMessage } from '../model/safe-message';
 import type { OperationContext } from '../model/operation';
 import { createContentCheck, type ConfigurationKind } from '../transfer/content-check';
 import { ACCEPT_HEADERS, downloadConfiguration } from '../transfer/export';
-import { readIdentity } from '../run/identity';
+import { readIdentity, type ApplianceIdentity } from '../run/identity';
 import { toFileError } from '../files/file-error';
 import { checkFolderWritable } from '../files/file-error';
 import { createProgressReporter } from '../transfer/batching-sink';
@@ -21,6 +21,7 @@ import { commitBackup, findLastGoodBackup, recoverBackupFolder, rotateBackups } 
 import { AUTHENTICATED_BACKUP_FORMAT, BACKUP_FORMAT, type BackupFile, type BackupManifest } from './manifest';
 import { openRegularFile } from '../files/open-regular-file';
 import { openStoredContent, StoredOutput, type StoredFileInfo } from './stored-file';
+import { canImportBinaryPassword } from './binary-password';
 import { computeBinaryFingerprint } from './binary-fingerprint';
 import { rejectOnAbort } from '../model/abort';
 import type { Request } from '../model/request';
@@ -35,6 +36,9 @@ export interface BackupInput {
   readonly 'keep-days'?: number;
   readonly ignore?: string[];
 }
+
+/** `password` is that of this export. */
+type ExportInput = Omit<BackupInput, 'password'> & { readonly password: string | undefined };
 
 /** A backup in a folder, as `backup.list` returns it. */
 export interface BackupRecord {
@@ -129,7 +133,9 @@ export async function createBackup(input: BackupInput, call: OperationContext): 
   const exported: ExportedFile[] = [];
   try {
     for (const kind of what === 'both' ? (['xml', 'binary'] as const) : [what]) {
-      exported.push(await exportKind(kind, join(folder, backup), input, call));
+      exported.push(
+        await exportKind(kind, join(folder, backup), { ...input, password: selectPassword(kind, input, identity, call) }, call),
+      );
     }
     const unsigned: BackupManifest = {
       format: passphrase === undefined ? BACKUP_FORMAT : AUTHENTICATED_BACKUP_FORMAT,
@@ -200,8 +206,8 @@ function isChanged(manifest: BackupManifest, previous: BackupManifest | undefine
   return !previous || manifest.files.some(({ content }, index) => content.fingerprint !== previous.files[index]?.content.fingerprint);
 }
 
-async function exportKind(kind: ConfigurationKind, base: string, input: BackupInput, call: OperationContext): Promise<ExportedFile> {
-  const { gzip = false, passphrase, ignore = [] } = input;
+async function exportKind(kind: ConfigurationKind, base: string, input: ExportInput, call: OperationContext): Promise<ExportedFile> {
+  const { gzip = false, passphrase, password, ignore = [] } = input;
   const name = `${base}.${kind === 'xml' ? 'xml' : 'bin'}${gzip ? '.gz' : ''}${passphrase === undefined ? '' : '.enc'}`;
   let output: StoredOutput | undefined;
   let fingerprint = new XmlFingerprint(ignore);
@@ -211,7 +217,7 @@ async function exportKind(kind: ConfigurationKind, base: string, input: BackupIn
     return new ConfigurationReceiver<StoredFileInfo>({
       accept: ACCEPT_HEADERS[kind],
       output,
-      createCheck: () => createContentCheck(kind, { events: fingerprint, zipOnly: true }),
+      createCheck: () => createContentCheck(kind, { events: fingerprint, zipOnly: password === undefined }),
       shouldCheck: true,
       shouldHash: true,
       onBytes: createProgressReporter(call),
@@ -227,6 +233,7 @@ async function exportKind(kind: ConfigurationKind, base: string, input: BackupIn
     compression: gzip ? 'gzip' : null,
     encryption: passphrase === undefined ? null : ENCRYPTION_METHOD,
     ...(stored.mac !== undefined && { 'hmac-sha256': stored.mac }),
+    ...(kind === 'binary' && password !== undefined && { 'password-protected': true as const }),
     content: { bytes, sha256: sha256 ?? '', verified: checkResult?.verified ?? 'base64', fingerprint: '' },
   } as const satisfies BackupFile;
   try {
@@ -243,7 +250,7 @@ async function fingerprintBinary(
   { partial }: StoredOutput,
   file: BackupFile,
   entries: readonly ZipEntry[] | undefined,
-  { passphrase, ignore = [] }: BackupInput,
+  { passphrase, ignore = [] }: ExportInput,
   call: OperationContext,
 ): Promise<string> {
   const { handle } = await openRegularFile(partial.path);
@@ -256,8 +263,23 @@ async function fingerprintBinary(
   }
 }
 
-function exportRequest(kind: ConfigurationKind, { password }: BackupInput): Request {
-  // The import of the interface takes no password for a binary configuration.
-  if (kind === 'binary') return { method: 'POST', path: BINARY_CONFIGURATION_PATH };
+const UNPROTECTED_BINARY =
+  'The binary configuration was exported without the password, because this release is not known to import it with one.';
+
+/** Returns the password of an export. A binary one gets it only if the release can import it again. */
+function selectPassword(
+  kind: ConfigurationKind,
+  { password }: BackupInput,
+  { release }: ApplianceIdentity,
+  call: OperationContext,
+): string | undefined {
+  if (kind === 'xml' || password === undefined || canImportBinaryPassword(release)) return password;
+  call.addToEnvelope({ warnings: [UNPROTECTED_BINARY] });
+  return undefined;
+}
+
+function exportRequest(kind: ConfigurationKind, { password }: ExportInput): Request {
+  if (kind === 'binary')
+    return { method: 'POST', path: BINARY_CONFIGURATION_PATH, ...(password !== undefined && { body: { Password: password } }) };
   return { method: 'POST', path: `${MAINTENANCE_PATH}/export-xml`, body: password === undefined ? {} : { password } };
 }

@@ -45,7 +45,7 @@ export function createEnvelope(
   };
   // Object.assign, because an object spread creates a slow dictionary object for every message.
   Object.assign(envelope, record.envelopeFields);
-  if (sender.hasUnverifiedEnd) envelope.warnings = [UNVERIFIED_END];
+  if (sender.hasUnverifiedEnd) envelope.warnings = [...(envelope.warnings ?? []), UNVERIFIED_END];
   if (isPlanned) envelope.plan = plan.requests;
   if (record.many?.results.some(isUnknownItem)) envelope['unknown'] = true;
   return envelope;

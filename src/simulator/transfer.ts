@@ -1,3 +1,4 @@
+import { createCipheriv, createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { importConfigurationXml, writeConfigurationXml } from './configuration-xml';
 import { type BodyShape, checkBody, textField } from './body-shape';
@@ -10,7 +11,7 @@ import { readZip, writeZip } from './zip';
 
 const SYSTEM = ['administrators', 'system'];
 const USER = ['authentication', 'users', 'uac'];
-// The binary form has no field for a password at import, so its secrets are bound to the appliance's own key.
+// The secrets of a binary configuration are bound to the appliance's own key.
 const OWN_KEY = 'binary';
 const BASE64_TYPE = /^text\/html\s*;\s*charset=utf-8$/i;
 const NOT_EXTRACTED = 'Error - Failed to extract configuration files';
@@ -84,7 +85,8 @@ async function exportBinary(request: ApiRequest): Promise<Reply> {
   if (kind !== 'user_config') Object.assign(files, { 'system.xml': document(SYSTEM), 'cluster.json': JSON.stringify(cluster ?? null) });
   if (kind !== 'system_config') files['user.xml'] = document(USER);
   await wait(variants.transferMs);
-  const zip = writeZip(files);
+  const { Password: password } = request.body;
+  const zip = encryptBinary(writeZip(files), variants.binaryPassword && typeof password === 'string' ? password : '');
   const stream = padBinaryExport(zip, variants.largeExport, variants.binaryLine);
   if (stream) return { status: 200, type: 'text/html; charset=utf-8', stream };
   const base64 = zip.toString('base64');
@@ -93,11 +95,17 @@ async function exportBinary(request: ApiRequest): Promise<Reply> {
   return { status: 200, type: 'text/html; charset=utf-8', body: variants.binaryCutShort ? body.slice(0, body.length >> 1) : body };
 }
 
-function extractConfiguration(raw: Buffer): Map<string, string> | undefined {
+/** Encrypts or decrypts a binary configuration. An empty password leaves it as it is. */
+function encryptBinary(content: Buffer, password: string): Buffer {
+  if (password === '') return content;
+  return createCipheriv('aes-256-ctr', createHash('sha256').update(password).digest(), Buffer.alloc(16)).update(content);
+}
+
+function extractConfiguration(raw: Buffer, password: string): Map<string, string> | undefined {
   const base64 = raw.toString('latin1').replace(/\s/g, '');
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64) || base64.length % 4 !== 0) return undefined;
   try {
-    const files = readZip(Buffer.from(base64, 'base64'));
+    const files = readZip(encryptBinary(Buffer.from(base64, 'base64'), password));
     return files.has('system.xml') || files.has('user.xml') ? files : undefined;
   } catch {
     return undefined;
@@ -113,7 +121,7 @@ async function importBinary(request: ApiRequest): Promise<Reply> {
     throw new Refusal(400, 'The body must be sent as Content-Type: text/html; charset=utf-8');
   if (isTooLargeToHold(request.headers))
     return enqueueImport(request, () => infoReply(state.variants, 200, 'Operation completed successfully.'));
-  const files = extractConfiguration(request.raw);
+  const files = extractConfiguration(request.raw, state.variants.binaryPassword ? (request.query.get('password') ?? '') : '');
   if (!files) return namedErrorReply(NOT_EXTRACTED, state.variants);
   return enqueueImport(request, () => {
     // `normal` leaves IP, network and cluster configuration as they are.
@@ -139,5 +147,5 @@ export function addTransferRoutes(router: Router): void {
   router.add('POST', 'system/maintenance/import-xml', importXml, { body: 'raw' });
   router.add('POST', 'system/binary-configuration', exportBinary, { query: ['export', 'password'], body: 'optional' });
   router.add('GET', 'system/binary-configuration', exportBinary, { query: ['export', 'password'] });
-  router.add('PUT', 'system/binary-configuration', importBinary, { query: ['import'], body: 'raw' });
+  router.add('PUT', 'system/binary-configuration', importBinary, { query: ['import', 'password'], body: 'raw' });
 }

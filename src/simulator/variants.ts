@@ -107,6 +107,7 @@ export const VARIANTS = {
   binaryExportByPost: oneOf('status of POST on binary-configuration; not 200 = an old release, which knows GET alone', 200, 404, 405),
   xmlEndpoints: on('import-xml and export-xml exist; off = older release, 404'),
   importNeedsPassword: off('the form of an XML import is refused without its part password'),
+  binaryPassword: off('a binary export with a password is encrypted, and the import reads the query key password'),
   binaryCutShort: off('the binary export is cut in the middle, with status 200 and a fitting length'),
   binaryLine: number('characters per line of the binary export', 76),
   xmlNamespace: text('namespace of the XML configuration; it changes with the release', 'urn:appliance:configuration:25.1R3'),

@@ -61,12 +61,14 @@ export function importXml(source: ConfigurationSource, password: string | undefi
   return runWhenReady(source, call, () => sendXml(source, password, call));
 }
 
-export function importBinary(
-  source: ConfigurationSource,
-  mode: 'normal' | 'full' | undefined,
-  call: OperationContext,
-): Promise<WriteResult> {
-  return runWhenReady(source, call, () => sendBinary(source, mode, call));
+export interface BinaryImportOptions {
+  readonly mode?: 'normal' | 'full' | undefined;
+  /** The password of the export. Only some releases read it (field-notes.md, "Binary configuration"). */
+  readonly password?: string | undefined;
+}
+
+export function importBinary(source: ConfigurationSource, options: BinaryImportOptions, call: OperationContext): Promise<WriteResult> {
+  return runWhenReady(source, call, () => sendBinary(source, options, call));
 }
 
 async function runWhenReady(source: ConfigurationSource, call: OperationContext, work: () => Promise<WriteResult>): Promise<WriteResult> {
@@ -87,8 +89,13 @@ export function sendXml(source: ConfigurationSource, password = '', call: Operat
 }
 
 /** Sends the base64 text unchanged (appliance-api.md, "Binary-configuration rules"). Data: the result. */
-export function sendBinary(source: ConfigurationSource, mode: 'normal' | 'full' | undefined, call: OperationContext): Promise<WriteResult> {
-  const request = { method: 'PUT', path: BINARY_CONFIGURATION_PATH, ...(mode && { query: { import: mode } }) } as const;
+export function sendBinary(
+  source: ConfigurationSource,
+  { mode, password }: BinaryImportOptions,
+  call: OperationContext,
+): Promise<WriteResult> {
+  const query = { ...(mode && { import: mode }), ...(password !== undefined && { password }) };
+  const request = { method: 'PUT', path: BINARY_CONFIGURATION_PATH, ...(Object.keys(query).length > 0 && { query }) } as const;
   return send(request, source, { data: source.description }, call, (body, length) => ({
     body,
     headers: { 'content-type': BASE64_TYPE, 'content-length': String(length) },

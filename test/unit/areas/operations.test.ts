@@ -77,7 +77,7 @@ const CONTRACT: Record<string, string> = {
   'transfer.export-xml': 'read password options^ file^ check^',
   'transfer.import-xml': 'destroy xml! file^ password',
   'transfer.export-binary': 'read export password file^ check^',
-  'transfer.import-binary': 'destroy data! file^ import^',
+  'transfer.import-binary': 'destroy data! file^ import^ password',
   'backup.run': 'read folder*^ what^ keep^ keep-days^ gzip^ passphrase^ password^ ignore^',
   'backup.list': 'read folder*^',
   'backup.verify': 'read folder*^ backup! passphrase^',
