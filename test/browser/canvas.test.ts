@@ -114,7 +114,7 @@ inBothEditors('the canvas and the palette', (rig) => {
     });
   });
 
-  it('give a new node the appliance that its tab uses most, or none if two are equal', async () => {
+  it('the editor gives a new node the appliance that its tab uses most, or none if two are equal', async () => {
     const use = (id: string, appliance: string): object => ({
       ...TRIAL,
       id,
@@ -137,7 +137,7 @@ inBothEditors('the canvas and the palette', (rig) => {
     expect(await placed('f9')).toBe('');
   });
 
-  it('find nodes by common search words', async () => {
+  it('the palette finds nodes by common search words', async () => {
     const found = async (word: string): Promise<string[]> => {
       await rig.editor.page.fill('#red-ui-palette-search input', '');
       await rig.editor.page.locator('#red-ui-palette-search input').pressSequentially(word);

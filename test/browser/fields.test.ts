@@ -337,7 +337,7 @@ inBothEditors('a field row', (rig) => {
       expect(Object.keys((JSON.parse(message) as { payload: object }).payload)).toEqual(['server', 'username']);
     });
 
-    it('does not lose a click after a paste', async () => {
+    it('the preview does not lose a click after a paste', async () => {
       await open({ fields: { server: { type: 'str', value: '' }, username: { type: 'str', value: 'contractor1' } } });
       await rig.editor.page.focus('#gateway-field-server-value');
       await rig.editor.page.evaluate(() => document.execCommand('insertText', false, 'System Local'));

@@ -46,7 +46,7 @@ const wanted = ['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...ar
 describe.each(exampleNames())('%s', (example) => {
   const nodes = readExample(example);
 
-  it('uses only nodes of Node-RED and of this package', () => {
+  it('every example flow uses only nodes of Node-RED and of this package', () => {
     // The dashboard example uses nodes from the palette; a browser test covers it.
     const page = needsDashboard(example) ? ['trigger', 'link in', 'link out'] : [];
     const core =
@@ -55,21 +55,21 @@ describe.each(exampleNames())('%s', (example) => {
     expect(others.filter((type) => !(page.length > 0 && type.startsWith('ui-')))).toEqual([]);
   });
 
-  it('has a file name that is safe in a URL', () => {
+  it('every example flow has a file name that is safe in a URL', () => {
     expect(example).toMatch(/^[\w ,()-]+\.json$/);
   });
 
-  it('is listed in docs/guide/examples.md', () => {
+  it('every example flow is listed in docs/guide/examples.md', () => {
     expect(readFileSync(join(root, 'docs', 'guide', 'examples.md'), 'utf8')).toContain(`\n| [${example.replace('.json', '')}](`);
   });
 
-  it('has a picture of its flow in that table', () => {
+  it('every example flow has a picture of its flow in that table', () => {
     const picture = `docs/pictures/${example.replace('.json', '').toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.png`;
     expect(existsSync(join(root, picture))).toBe(true);
     expect(readFileSync(join(root, 'docs', 'guide', 'examples.md'), 'utf8')).toContain(`/main/${picture})`);
   });
 
-  it('says in a comment node what to change', () => {
+  it('every example flow says in a comment node what to change', () => {
     const comments = nodes.filter((node) => node.type === 'comment');
     expect(comments).toHaveLength(1);
     expect(comments[0]).toMatchObject({
@@ -78,13 +78,13 @@ describe.each(exampleNames())('%s', (example) => {
     });
   });
 
-  it('contains every node that it refers to', () => {
+  it('every example flow contains every node that it refers to', () => {
     const ids = new Set(nodes.map((node) => node.id));
     expect(ids.size).toBe(nodes.length);
     expect(nodes.flatMap(referencesOf).filter((id) => !ids.has(id))).toEqual([]);
   });
 
-  it('holds no credentials and verifies certificates', () => {
+  it('every example flow holds no credentials and verifies certificates', () => {
     expect(nodes.filter((node) => 'credentials' in node)).toEqual([]);
     expect(nodes.filter((node) => node.type === 'tls-config').map((node) => node.verifyservercert)).toEqual([true]);
   });
@@ -111,7 +111,7 @@ it('share identical appliance and certificate nodes, except the example that wai
   expect(new Set(all.map(({ name }) => name)).size).toBe(new Set(all.map(({ id }) => id)).size);
 });
 
-it('use Function nodes only in the listed examples', () => {
+it('example flows use Function nodes only in the listed examples', () => {
   const functions = exampleNames().flatMap((example) =>
     readExample(example).flatMap(({ type, name }) => (type === 'function' ? [`${example.replace('.json', '')}: ${String(name)}`] : [])),
   );
@@ -127,13 +127,13 @@ it('use Function nodes only in the listed examples', () => {
   ]);
 });
 
-it('share no other nodes, so that two examples can be imported together', () => {
+it('example flows share no other nodes, so that two of them can be imported together', () => {
   const own = exampleNames().flatMap((example) => readExample(example).filter(({ type }) => !SHARED.includes(type)));
   const ids = own.map(({ id }) => id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
-it('place every node except configuration nodes on the canvas', () => {
+it('example flows place every node except configuration nodes on the canvas', () => {
   const used = new Set(exampleNames().flatMap((example) => readExample(example).map((node) => node.type)));
   expect(wanted.filter((type) => !used.has(type))).toEqual([]);
 });

@@ -199,7 +199,7 @@ describe('the test of all appliances of an inventory', () => {
       });
     });
 
-    it('gives a variable the value of the deployed node, for the deployed addresses only', async () => {
+    it('the connection test gives a variable the value of the deployed node, for the deployed addresses only', async () => {
       await deploy({}, { username: 'api-admin', password: VARIABLE });
       expect(await ask(dialog({ ...variable, list: list(2) }))).toMatchObject({ well: 1, rows: [refused(), { ok: true }] });
       await helper.unload();
@@ -209,7 +209,7 @@ describe('the test of all appliances of an inventory', () => {
       expect(sent()[1]).toBe(0);
     });
 
-    it('reads no variable that is not deployed with the same name', async () => {
+    it('the connection test reads no variable that is not deployed with the same name', async () => {
       await deploy();
       expect((await ask(dialog(variable))).rows).toMatchObject([refused('BAD_CONFIG', /environment variable/)]);
       for (const property of ['list', 'defaults', 'sets', 'file'])
@@ -217,7 +217,7 @@ describe('the test of all appliances of an inventory', () => {
       expect(sent()).toEqual([0, 0]);
     });
 
-    it('reads secrets from the deployed environment prefix, for the deployed addresses only', async () => {
+    it('the connection test reads secrets from the deployed environment prefix, for the deployed addresses only', async () => {
       const environment = { secrets: 'environment', prefix: 'DRAFT' };
       await deploy(environment, {});
       expect(await ask(dialog({ ...environment, list: list(2) }))).toMatchObject({ well: 1, rows: [refused(), { ok: true }] });

@@ -177,7 +177,7 @@ describe('an untrusted appliance', () => {
       return response.body as Record<string, unknown>;
     }
 
-    it('reports clock, role, permissions and idle timeout of the account, and writes nothing', async () => {
+    it('the connection test reports clock, role, permissions and idle timeout of the account, and writes nothing', async () => {
       await rig.deploy(deployed);
       rig.sim.state.variants.clockAhead = 90;
       const role = ['administrators', 'admin-roles', 'admin-role'];
@@ -195,7 +195,7 @@ describe('an untrusted appliance', () => {
       rig.sim.state.variants.clockAhead = 0;
     });
 
-    it('needs no second login', async () => {
+    it('the connection test needs no second login', async () => {
       await rig.deploy(deployed);
       const before = rig.sim.logins;
       expect(await ask(draft(rig.sim.url, { tls: 'tls1' }))).toMatchObject({ ok: true });
@@ -206,7 +206,7 @@ describe('an untrusted appliance', () => {
       expect(rig.sim.logins).toBe(before + 2);
     });
 
-    it('reports what the account may not read', async () => {
+    it('the connection test reports what the account may not read', async () => {
       await rig.deploy(deployed);
       rig.sim.state.variants.forbiddenBranch = 'administrators';
       const answer = await account();
@@ -215,7 +215,7 @@ describe('an untrusted appliance', () => {
       expect(answer).not.toHaveProperty('role');
     });
 
-    it('finds the role in its own session if the realm rules do not show it', async () => {
+    it('the connection test finds the role in its own session if the realm rules do not show it', async () => {
       await rig.deploy(deployed);
       rig.sim.state.variants.forbiddenBranch = 'administrators';
       rig.sim.state.variants.ownSession = true;

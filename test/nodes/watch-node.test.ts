@@ -20,7 +20,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
   const check = (message: Message = {}) => rig.run(message);
   const status = () => rig.statuses().at(-1);
 
-  it('sends a message per event and shows time and result of the last check', async () => {
+  it('gateway-watch sends a message per event and shows time and result of the last check', async () => {
     await rig.deploy(node());
     expect(await check()).toMatchObject({ out: [], completed: 1 });
     expect(status()).toMatchObject({ fill: 'green', shape: 'dot', text: expect.stringMatching(/^\d\d:\d\d 3 sessions$/) as unknown });
@@ -40,7 +40,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     for (const id of ids) rig.sim.state.sessions.end(id);
   });
 
-  it('pauses and resumes by message, and rejects an unknown value', async () => {
+  it('gateway-watch pauses and resumes by message, and rejects an unknown value', async () => {
     await rig.deploy(node());
     await check();
     await check({ pause: true });
@@ -53,7 +53,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     expect((await check({ pause: 'yes' })).caught).toMatchObject([{ error: { code: 'BAD_INPUT' } }]);
   });
 
-  it('reports once that the appliance is unreachable, and sends other errors to Catch nodes', async () => {
+  it('gateway-watch reports once that the appliance is unreachable, and sends other errors to Catch nodes', async () => {
     await rig.deploy(node({ watch: 'cluster' }));
     await check();
     const back = rig.sim.restart();
@@ -78,7 +78,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     expect(status()).toMatchObject({ text: 'forbidden' });
   });
 
-  it('accepts a part of the configuration and ignored names as words', async () => {
+  it('gateway-watch accepts a part of the configuration and ignored names as words', async () => {
     await rig.deploy(node({ watch: 'configuration', every: '', path: 'system', ignore: ' log,ntp-* ' }));
     await check();
     const time = rig.sim.state.configuration.resource('system', 'configuration', 'date-and-time').values;
@@ -92,7 +92,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     expect(rig.sim.requests.filter(({ path }) => path.includes('/log'))).toEqual([]);
   });
 
-  it('remembers its state in a folder across a deploy, and forgets it without one', async () => {
+  it('gateway-watch remembers its state in a folder across a deploy, and forgets it without one', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-watch-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     await rig.deploy(node({ remember: folder }));
@@ -119,7 +119,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     [{ watch: 'configuration', ignore: { name: 'last-*' } }],
     [{ filter: '{"nonsense":"x"}' }],
     [{ filter: '${NO_SUCH_VARIABLE}' }],
-  ])('reports what is wrong with %j', async (wrong) => {
+  ])('gateway-watch reports what is wrong with %j', async (wrong) => {
     await rig.deploy(node(wrong));
     await until(() => rig.all('caught').length === 1);
     const [{ error } = {} as Message] = rig.all('caught');

@@ -37,7 +37,7 @@ it('reads a folder with 3,001 manifests in a process that may open 64 files', as
   expect(listNames(path)).toHaveLength(4);
 });
 
-it('gives processes that ask for a name in the same millisecond one name each', async () => {
+it('processes that reserve a backup name in the same millisecond get different names', async () => {
   const { gateway, simulator } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   const { tls, ...settings } = settingsFor(simulator, { name: 'vpn-1' });

@@ -57,7 +57,7 @@ describe('an incomplete answer', () => {
     expect(ends).toEqual(broken.map(([name, , code]) => [name, code]));
   });
 
-  it.each(broken)('%s makes the outcome of a write unknown', async (_name, answer, reason) => {
+  it.each(broken)('a response with %s makes the outcome of a write unknown', async (_name, answer, reason) => {
     const server = await startRawServer(answer);
     const error = await expectFailure(gatewayFor(server).run('sessions.kill-all'));
     expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { ok: false, reason, changed: null, requests: 1, retries: 0 } });
@@ -83,7 +83,7 @@ describe('a complete answer', () => {
     ['with a byte order mark', () => httpResponse(200, '\ufeff{}')],
     ['without length, ended by the connection', cutAfter('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}')],
     ['with more behind it', () => `${httpResponse(200, '{}')}HTTP/1.1 500 Late\r\ncontent-length: 0\r\n\r\n`],
-  ])('%s is read', async (_name, answer) => {
+  ])('a complete response that is %s is read', async (_name, answer) => {
     const gateway = gatewayFor(await startRawServer(answer));
     expect((await gateway.run('system.info')).data).toEqual({});
     expect((await gateway.run('system.info')).data).toEqual({});

@@ -114,7 +114,7 @@ describe.each(named)('$field of $name', ({ name, field, of, operation }) => {
     usual = await sentBy(name, withText(operation, field, of, 'plain'));
   });
 
-  it.each(AWKWARD)('is sent unchanged as %j', async (value) => {
+  it.each(AWKWARD)('a name in a path is sent unchanged as %j', async (value) => {
     const sent = await sentBy(name, withText(operation, field, of, value));
     expect(sent.map(({ method, segments }) => [method, segments.length])).toEqual(
       usual.map(({ method, segments }) => [method, segments.length]),
@@ -159,13 +159,13 @@ describe.each(writes)('the write %s', (name, { example }) => {
   const input = { ...example.input, ...NEEDED[name] };
   const written = (): string[] => appliance.seen.map(({ request }) => request).filter((request) => !/^GET|realm_auth$/.test(request));
 
-  it.each([200, 201, 204])('succeeds with %i', async (status) => {
+  it.each([200, 201, 204])('a write succeeds with %i', async (status) => {
     appliance.answerWith(status);
     expect(await gateway.run(name, input)).toMatchObject({ envelope: { ok: true, status, changed: true } });
     expect(written().length).toBeGreaterThan(0);
   });
 
-  it.each(REFUSALS)('reports the appliance’s message with %i and is sent once', async (status, code) => {
+  it.each(REFUSALS)('a write reports the appliance’s message with %i and is sent once', async (status, code) => {
     const words = `“${name}” is not possible now.`;
     appliance.refuseWith(status, words);
     const error = await expectFailure(gateway.run(name, input));
@@ -202,11 +202,11 @@ async function refused(name: string, input: Record<string, unknown>, field: stri
 const inputs = table.flatMap(([name, operation]) => fieldsOf(operation).map(([field, of]) => ({ name, field, of, operation })));
 
 describe.each(inputs)('$field of $name', ({ name, field, of, operation: { example } }) => {
-  it.each(WRONG[of.kind])('is refused by name as %j, and nothing is sent', async (value) => {
+  it.each(WRONG[of.kind])('a name in a path is refused by name as %j, and nothing is sent', async (value) => {
     await refused(name, { ...example.input, [field]: value }, field);
   });
 
-  it('is refused by name if it is required and missing or empty', async () => {
+  it('a name in a path is refused by name if it is required and missing or empty', async () => {
     const none = of.required ? [undefined, null, ''] : of.filter ? [null, ''] : of.kind === 'text' ? [] : [''];
     for (const value of none) await refused(name, { ...example.input, [field]: value }, field);
   });

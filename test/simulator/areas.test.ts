@@ -26,7 +26,7 @@ const PKCS12 = [
 afterEach(stopAll);
 
 describe('license', () => {
-  it('removes named users on an independent appliance and ends their sessions', async () => {
+  it('the simulator removes named users on an independent appliance and ends their sessions', async () => {
     const client = await start({ sessions: 40 });
     const users = `${LICENSE}/named-users`;
     const { 'named-users': named } = (await client.get(users)).json as { 'named-users': Record<string, unknown>[] };
@@ -53,12 +53,12 @@ describe('license', () => {
     [{ action: 'remove', users: [] }],
     [{ action: 'remove', users: 'anna.weber' }],
     [{ action: 'remove-all', 'delete-active-sessions': true }],
-  ])('refuses %j', async (body) => {
+  ])('the simulator refuses %j', async (body) => {
     const client = await start();
     expect((await client.put(`${LICENSE}/named-users`, body)).status).toBe(422);
   });
 
-  it('removes users of one kind on a license server and refuses client-only requests', async () => {
+  it('the simulator removes users of one kind on a license server and refuses client-only requests', async () => {
     const client = await start({ role: 'license-server', gatewayKind: 'vpn', policyKind: 'nac' });
     type Users = { 'named-users': Record<string, string>[] };
     const both = (await client.get(`${LICENSE}/named-users`)).json as { vpn: Users; nac: Users };
@@ -84,7 +84,7 @@ describe('license', () => {
     );
   });
 
-  it('pulls the state on a license client and refuses server-only requests', async () => {
+  it('the simulator pulls the state on a license client and refuses server-only requests', async () => {
     const client = await start({ role: 'license-client' });
     expect(messages(await client.put(`${LICENSE}/license-client-lease-state`, {}), 'info')).toEqual(['Success']);
     expect((await client.send('PUT', `${LICENSE}/license-client-lease-state`)).status).toBe(400);
@@ -104,7 +104,7 @@ describe('certificates', () => {
   };
   const device = `${CERTIFICATES}/device-certificates`;
 
-  it('reads the subject of a PKCS#12 bundle and refuses a wrong password', async () => {
+  it('the simulator reads the subject of a PKCS#12 bundle and refuses a wrong password', async () => {
     const client = await start();
     const wrong = await client.post(device, { ...body, password: 'other' });
     expect([wrong.status, messages(wrong, 'errors')]).toEqual([422, ['The password of the certificate bundle is wrong.']]);
@@ -114,7 +114,7 @@ describe('certificates', () => {
     expect((await client.delete(`${device}/vpn.example.com`)).status).toBe(404);
   });
 
-  it('accepts a PEM bundle and refuses other content unless the check is off', async () => {
+  it('the simulator accepts a PEM bundle and refuses other content unless the check is off', async () => {
     const client = await start();
     const { key, cert } = selfSigned();
     const pem = { cert: Buffer.from(cert + key).toString('base64'), password: '' };
@@ -127,7 +127,7 @@ describe('certificates', () => {
   });
 
   it.each(['{"certificate":"BASE64"}', 'PEM', 'BASE64'])(
-    'creates a CSR and accepts its signed certificate in a body like %s',
+    'the simulator creates a CSR and accepts its signed certificate in a body like %s',
     async (form) => {
       const client = await start();
       const csrs = `${CERTIFICATES}/device-certificate-csrs`;
@@ -167,7 +167,7 @@ describe('cluster', () => {
     expect(((await other.get(CLUSTER)).json as { members: unknown[] }).members).toHaveLength(2);
   });
 
-  it('moves the VIP owner at a failover of an Active/Passive cluster', async () => {
+  it('the simulator moves the VIP owner at a failover of an Active/Passive cluster', async () => {
     const client = await start({ cluster: 'active-passive' });
     const owner = async (): Promise<unknown> => ((await client.get(CLUSTER)).json as Record<string, unknown>)['external-vip-owner'];
     const before = await owner();
@@ -175,7 +175,7 @@ describe('cluster', () => {
     expect(await owner()).not.toBe(before);
   });
 
-  it('refuses a failover of an Active/Active cluster with any status and list', async () => {
+  it('the simulator refuses a failover of an Active/Active cluster with any status and list', async () => {
     const client = await start({ cluster: 'active-active' });
     const refused = await client.put(CLUSTER, { action: 'vip-failover' });
     expect([refused.status, messages(refused, 'errors')[0]]).toEqual([
@@ -188,7 +188,7 @@ describe('cluster', () => {
     expect((await client.get(CLUSTER)).text).toContain('external-network');
   });
 
-  it('adds and removes members', async () => {
+  it('the simulator adds and removes members', async () => {
     const client = await start({ cluster: 'active-passive' });
     for (const field of Object.keys(MEMBER))
       expect((await client.post(`${CLUSTER}/members`, { ...MEMBER, [field]: undefined })).status).toBe(422);

@@ -21,7 +21,7 @@ const rawGet = (client: Client, path: Buffer | string): Promise<string> => {
 };
 
 describe('reading', () => {
-  it('returns host-absolute, encoded hyperlinks that can be followed', async () => {
+  it('the configuration tree returns host-absolute, encoded hyperlinks that can be followed', async () => {
     const client = await start();
     const root = (await client.get(C)).json as Record<string, { href: string }>;
     expect(Object.keys(root)).toEqual(['administrators', 'authentication', 'system', 'users']);
@@ -34,7 +34,7 @@ describe('reading', () => {
     expect((await client.get(`${ROLES}/`)).json).toEqual(roles);
   });
 
-  it('reads one field and refuses an unknown path with a message', async () => {
+  it('the configuration tree reads one field and refuses an unknown path with a message', async () => {
     const client = await start();
     expect((await client.get(`${USERS}/contractor1/fullname`)).json).toEqual({ fullname: 'Carla Contractor' });
     for (const path of [
@@ -51,7 +51,7 @@ describe('reading', () => {
     }
   });
 
-  it('shows collections as links, and users as the variants say', async () => {
+  it('the configuration tree shows collections as links, and users as the variants say', async () => {
     const client = await start({ variants: { collectionInParent: 'link', userEntries: 'username' } });
     expect((await client.get(`${C}/users/user-roles`)).json).toEqual({ 'user-role': { href: ROLES } });
     expect(((await client.get(USERS)).json as { user: unknown[] }).user[0]).toEqual({
@@ -62,7 +62,7 @@ describe('reading', () => {
     expect(((await client.get(USERS)).json as { user: unknown[] }).user[0]).toMatchObject({ username: 'contractor1', enabled: 'true' });
   });
 
-  it('serves uac on a policy appliance without listing it in the root', async () => {
+  it('the configuration tree serves uac on a policy appliance without listing it in the root', async () => {
     const client = await start({ vendor: 'nova', variants: { uac: 'device-administration' } });
     const names = Object.keys((await client.get(`${C}/uac`)).json as object);
     expect(names).toEqual([
@@ -91,22 +91,25 @@ describe('URL rules', () => {
     ['/%FF', /UTF-8/],
     ['/%00', /Control/],
     ['//x', /Empty/],
-  ])('refuses %s', async (tail, reason) => {
+  ])('the simulator refuses %s', async (tail, reason) => {
     const client = await start();
     const answer = await client.get(ROLES + tail);
     expect(answer.status).toBe(400);
     expect(messages(answer, 'errors')[0]).toMatch(reason);
   });
 
-  it.each([['"quoted"'], ['back\\slash'], ['<x>'], ['a|b'], ['a^b'], ['Büro']])('refuses the unencoded characters of %s', async (name) => {
-    const client = await start();
-    const answer = await rawGet(client, `${ROLES}/${name}`);
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    expect(answer).toMatch(/must be sent as %|US-ASCII/);
-    expect(client.simulator.requests.at(-1)?.status).toBe(400);
-  });
+  it.each([['"quoted"'], ['back\\slash'], ['<x>'], ['a|b'], ['a^b'], ['Büro']])(
+    'the simulator refuses the unencoded characters of %s',
+    async (name) => {
+      const client = await start();
+      const answer = await rawGet(client, `${ROLES}/${name}`);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toMatch(/must be sent as %|US-ASCII/);
+      expect(client.simulator.requests.at(-1)?.status).toBe(400);
+    },
+  );
 
-  it('takes quotes in a name literally and logs the raw path', async () => {
+  it('the simulator takes quotes in a name literally and logs the raw path', async () => {
     const client = await start();
     expect((await client.get(`${ROLES}/'Users'`)).status).toBe(404);
     expect(client.simulator.requests.at(-1)).toMatchObject({
@@ -118,7 +121,7 @@ describe('URL rules', () => {
     });
   });
 
-  it('refuses unknown queries, bodies, and methods', async () => {
+  it('the simulator refuses unknown queries, bodies, and methods', async () => {
     const client = await start();
     expect((await client.get(`${C}?expand`)).status).toBe(400);
     expect((await client.send('GET', C, { body: {} })).status).toBe(400);
@@ -130,12 +133,12 @@ describe('URL rules', () => {
     expect((await client.send('OPTIONS', C)).status).toBe(405);
   });
 
-  it.each([['{"a":'], ['[]'], ['"text"'], ['null']])('refuses the body %s with 400', async (body) => {
+  it.each([['{"a":'], ['[]'], ['"text"'], ['null']])('the simulator refuses the body %s with 400', async (body) => {
     const client = await start();
     expect((await client.put(`${USERS}/contractor1`, body)).status).toBe(400);
   });
 
-  it('requires the content type JSON', async () => {
+  it('the simulator requires the content type JSON', async () => {
     const client = await start();
     expect((await client.put(`${USERS}/contractor1`, '{"fullname":"x"}', { 'content-type': 'text/plain' })).status).toBe(400);
   });
@@ -253,7 +256,7 @@ describe('references', () => {
 });
 
 describe('administrators, catalogs, policy, ESAP', () => {
-  it('validates session options and source addresses', async () => {
+  it('the simulator validates session options and source addresses', async () => {
     const client = await start({ variants: { sessionOptionsExtra: false } });
     const options = `${C}/administrators/admin-roles/admin-role/Helpdesk/general/session-options`;
     expect((await client.get(options)).json).toEqual({ 'idle-timeout': '60' });
@@ -266,7 +269,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
     expect((await client.get(`${ips}/10.0.0.0`)).json).toEqual({ access: 'allow', address: '10.0.0.0', netmask: '255.0.0.0' });
   });
 
-  it('assigns a missing AD sid, keeps a given one, and accepts an empty list', async () => {
+  it('the simulator assigns a missing AD sid, keeps a given one, and accepts an empty list', async () => {
     const client = await start();
     const groups = `${C}/authentication/auth-servers/auth-server/Corp%20AD/ad/server-catalog/groups`;
     const had = ((await client.get(groups)).json as { 'ad-group': object[] })['ad-group'];
@@ -284,7 +287,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
     expect((await client.get(groups.replace('/ad/', '/ldap/'))).status).toBe(404);
   });
 
-  it('replaces the whole LDAP list', async () => {
+  it('the simulator replaces the whole LDAP list', async () => {
     const client = await start();
     const groups = `${C}/authentication/auth-servers/auth-server/Partner%20LDAP/ldap/server-catalog/groups`;
     const only = { 'user-group': [{ dn: 'cn=x', 'group-type': 'static', name: 'x' }] };
@@ -292,7 +295,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
     expect((await client.get(groups)).json).toEqual(only);
   });
 
-  it('serves enforcers, RADIUS clients, and SNMP clients', async () => {
+  it('the simulator serves enforcers, RADIUS clients, and SNMP clients', async () => {
     const client = await start();
     const connections = `${C}/uac/acme-enforcer/connections/acme-enforcer`;
     const enforcer = {
@@ -311,7 +314,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
     expect((await client.delete(`${C}/uac/snmpEnforcement/clients/client/access%20switch%202`)).status).toBe(204);
   });
 
-  it('expands ESAP packages, excludes bundled ones, and refuses a wrong brand', async () => {
+  it('the simulator expands ESAP packages, excludes bundled ones, and refuses a wrong brand', async () => {
     const client = await start();
     const esaps = `${C}/authentication/endpoint/host-checker/esaps`;
     type List = { esap: Record<string, string>[] };
@@ -324,7 +327,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
       expect((await client.get(`${esaps}?${query}`)).status).toBe(400);
   });
 
-  it('serves system information and health', async () => {
+  it('the simulator serves system information and health', async () => {
     const client = await start({ name: 'vpn-7', variants: { clusterNode: true } });
     expect((await client.get('/api/v1/system/system-information')).json).toMatchObject({
       'system-information': { 'host-name': 'vpn-7', 'cluster-node': { name: 'vpn-7' } },

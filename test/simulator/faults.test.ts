@@ -29,15 +29,18 @@ function brokenAnswer(client: Client, method: 'GET' | 'POST', path: string): Pro
 }
 
 describe('faults', () => {
-  it.each([500, 401, 403, 404, 422])('answers status %i once with its message and does not run the request', async (status) => {
-    const client = await start();
-    client.simulator.fault({ status, body: '{"result":{"errors":[{"message":"own"}]}}' });
-    const answer = await client.put(USER, { fullname: 'New' });
-    expect([answer.status, messages(answer, 'errors')]).toEqual([status, ['own']]);
-    expect((await client.get(`${USER}/fullname`)).json).toEqual({ fullname: 'Carla Contractor' });
-  });
+  it.each([500, 401, 403, 404, 422])(
+    'a fault rule answers status %i once with its message and does not run the request',
+    async (status) => {
+      const client = await start();
+      client.simulator.fault({ status, body: '{"result":{"errors":[{"message":"own"}]}}' });
+      const answer = await client.put(USER, { fullname: 'New' });
+      expect([answer.status, messages(answer, 'errors')]).toEqual([status, ['own']]);
+      expect((await client.get(`${USER}/fullname`)).json).toEqual({ fullname: 'Carla Contractor' });
+    },
+  );
 
-  it('fails after the request took effect', async () => {
+  it('a fault rule fails after the request took effect', async () => {
     const client = await start();
     client.simulator.fault({ status: 500, afterEffect: true });
     expect((await client.put(USER, { fullname: 'New' })).status).toBe(500);
@@ -55,7 +58,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).status).toBe(200);
   });
 
-  it('sends empty, HTML, and redirect answers', async () => {
+  it('a fault rule sends empty, HTML, and redirect answers', async () => {
     const client = await start();
     client.simulator.fault({ status: 500, body: '' });
     expect(await client.get(INFO)).toMatchObject({ status: 500, text: '' });
@@ -66,7 +69,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).headers.location).toBe('https://elsewhere.example/');
   });
 
-  it('truncates JSON with a fitting length, strips fields, and changes the shape', async () => {
+  it('a fault rule truncates JSON with a fitting length, strips fields, and changes the shape', async () => {
     const client = await start();
     client.simulator.fault({ truncate: 'half' });
     const half = await client.get(INFO);
@@ -81,7 +84,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).json).toHaveLength(1);
   });
 
-  it('cuts the connection before any byte, after the headers, or in the body', async () => {
+  it('a fault rule cuts the connection before any byte, after the headers, or in the body', async () => {
     const client = await start();
     client.simulator.fault({ cut: 'before-headers' });
     await expect(client.get(INFO)).rejects.toThrow(/socket hang up|ECONNRESET/);
@@ -94,7 +97,7 @@ describe('faults', () => {
   });
 
   it.each(['/api/v1/system/maintenance/export-xml', '/api/v1/system/binary-configuration'])(
-    'cuts the export %s: it is a read',
+    'a fault rule cuts the export %s: it is a read',
     async (path) => {
       const client = await start();
       client.simulator.fault({ cut: 'half' });
@@ -104,7 +107,7 @@ describe('faults', () => {
     },
   );
 
-  it('does not run a cut write unless afterEffect is set', async () => {
+  it('a fault rule does not run a cut write unless afterEffect is set', async () => {
     const client = await start({ sessions: 5 });
     client.simulator.fault({ cut: 'before-headers' });
     await expect(client.delete(`${SESSIONS}?all`)).rejects.toThrow();
@@ -115,7 +118,7 @@ describe('faults', () => {
     expect(client.simulator.requests.at(-1)?.status).toBe(0);
   });
 
-  it('counts a login that a fault answers and survives a rule that throws', async () => {
+  it('a fault rule counts a login that a fault answers and survives a rule that throws', async () => {
     const client = await start();
     client.simulator.fault({ status: 500 });
     expect((await client.login()).status).toBe(500);
@@ -132,7 +135,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).status).toBe(200);
   });
 
-  it('hangs or answers late', async () => {
+  it('a fault rule hangs or answers late', async () => {
     const client = await start();
     client.simulator.fault({ hang: true });
     const hanging = client.get(INFO).catch(() => 'cut');

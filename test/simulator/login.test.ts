@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 describe('realm login', () => {
-  it('issues a new key of 44 base64 characters at each login; both stay valid', async () => {
+  it('the realm login issues a new key of 44 base64 characters at each login; both stay valid', async () => {
     const client = await start();
     const first = client.key;
     await client.login();
@@ -29,7 +29,7 @@ describe('realm login', () => {
     ['an unknown user', 'Admin Users', 'nobody:simulator'],
     ['an unknown realm', 'Nowhere', 'api-admin:simulator'],
     ['a SAML realm', 'SAML Admins', 'api-admin:simulator'],
-  ])('refuses %s with 401 and an envelope', async (_, realm, auth) => {
+  ])('the realm login refuses %s with 401 and an envelope', async (_, realm, auth) => {
     const client = await start();
     const answer = await client.login(realm, auth);
     expect(answer.status).toBe(401);
@@ -37,30 +37,30 @@ describe('realm login', () => {
   });
 
   it.each([[{}], [{ realm: 1 }], [{ realm: 'Admin Users', resume_id: 'x' }], [{ realm: 'Admin Users', extra: '' }]])(
-    'refuses the body %j with 400',
+    'the realm login refuses the body %j with 400',
     async (body) => {
       const client = await start();
       expect((await client.send('POST', '/api/v1/realm_auth', { body, auth: 'api-admin:simulator' })).status).toBe(400);
     },
   );
 
-  it('takes UTF-8 credentials and realms in any script', async () => {
+  it('the realm login takes UTF-8 credentials and realms in any script', async () => {
     const client = await start({ username: 'jürgen 管理', password: 'pä:ss:wörd', realm: 'Büro 東京' });
     expect((await client.get(INFO)).status).toBe(200);
     expect((await client.login('Büro 東京', 'jürgen 管理:pä')).status).toBe(401);
   });
 
-  it('answers neither id nor key with the variant', async () => {
+  it('the realm login answers neither id nor key with the variant', async () => {
     const client = await start({ variants: { loginAnswer: 'neither' } });
     expect((await client.login()).json).toEqual({});
   });
 
-  it('refuses with 403 while REST access is off', async () => {
+  it('the realm login refuses with 403 while REST access is off', async () => {
     const client = await start({ variants: { restAccess: false } });
     expect((await client.login()).status).toBe(403);
   });
 
-  it('answers every request like the user portal with the variants redirect and page', async () => {
+  it('the realm login answers every request like the user portal with the variants redirect and page', async () => {
     const redirect = await start({ variants: { loginAnswer: 'redirect' } });
     for (const answer of [await redirect.login('Nowhere', 'nobody:wrong'), await redirect.send('POST', '/api/v1/auth', { auth: 'a:b' })]) {
       expect([answer.status, answer.headers.location]).toEqual([302, '/portal/sign-in']);
@@ -72,13 +72,13 @@ describe('realm login', () => {
     expect([redirect.simulator.logins, page.simulator.logins]).toEqual([3, 2]);
   });
 
-  it('refuses wrong credentials with 403 with the variant', async () => {
+  it('the realm login refuses wrong credentials with 403 with the variant', async () => {
     const client = await start({ variants: { wrongPasswordStatus: 403 } });
     expect((await client.login('Admin Users', 'api-admin:wrong')).status).toBe(403);
     expect((await client.login()).status).toBe(200);
   });
 
-  it('locks the account after wrong passwords, also for the right password', async () => {
+  it('the realm login locks the account after wrong passwords, also for the right password', async () => {
     const client = await start({ variants: { lockAfter: 2 } });
     await client.login('Admin Users', 'api-admin:one');
     await client.login('Admin Users', 'api-admin:two');
@@ -99,20 +99,20 @@ describe('second factor', () => {
   const resume = (client: Client, id: string, code: string) =>
     client.send('POST', '/api/v1/realm_auth', { body: { resume_id: id }, auth: `other-name:${code}` });
 
-  it('asks once, accepts another user name, and accepts each id once', async () => {
+  it('the second login step asks once, accepts another user name, and accepts each id once', async () => {
     const { client, id } = await pending({ secondFactor: { password: 'zwei' } });
     const answer = await resume(client, id, 'zwei');
     expect(answer.json).toHaveProperty('api_key');
     expect((await resume(client, id, 'zwei')).status).toBe(401);
   });
 
-  it('refuses a wrong second password, and the same id afterwards', async () => {
+  it('the second login step refuses a wrong second password, and the same id afterwards', async () => {
     const { client, id } = await pending({ secondFactor: { password: 'zwei' } });
     expect((await resume(client, id, 'drei')).status).toBe(401);
     expect((await resume(client, id, 'zwei')).status).toBe(401);
   });
 
-  it('asks as often as `steps` says, forever for Infinity', async () => {
+  it('the second login step asks as often as `steps` says, forever for Infinity', async () => {
     const twice = await pending({ secondFactor: { password: 'zwei', steps: 2 } });
     const second = (await resume(twice.client, twice.id, 'zwei')).json as { resume_id: string };
     expect((await resume(twice.client, second.resume_id, 'zwei')).json).toHaveProperty('api_key');
@@ -122,7 +122,7 @@ describe('second factor', () => {
     expect(id).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it('computes RFC 6238 codes and accepts each once', async () => {
+  it('the second login step computes RFC 6238 codes and accepts each once', async () => {
     const rfcSecret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     expect(computeTotpCode(rfcSecret, Math.floor(59 / 30))).toBe('287082');
     expect(computeTotpCode(rfcSecret, Math.floor(1111111109 / 30))).toBe('081804');
@@ -148,7 +148,7 @@ describe('legacy login', () => {
     expect((await legacy(client, 'GET')).status).toBe(get);
   });
 
-  it('gives a key that works', async () => {
+  it('the legacy login gives a key that works', async () => {
     const client = await start();
     client.key = ((await legacy(client, 'POST')).json as { api_key: string }).api_key;
     expect((await client.get(INFO)).status).toBe(200);
@@ -165,7 +165,7 @@ describe('API keys end', () => {
     expect((await client.get(INFO)).status).toBe(401);
   });
 
-  it('after keyLifetimeMs', async () => {
+  it('API keys end after keyLifetimeMs', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const client = await start({ keyLifetimeMs: 1000 });
     vi.setSystemTime(Date.now() + 900);
@@ -187,7 +187,7 @@ describe('API keys end', () => {
     expect((await client.get(INFO)).status).toBe(401);
   });
 
-  it('when the account is disabled or deleted', async () => {
+  it('API keys end when the account is disabled or deleted', async () => {
     const client = await start();
     const account = '/api/v1/configuration/authentication/auth-servers/auth-server/Administrators/local/users/user/api-admin';
     expect((await client.put(`${account}/enabled`, { enabled: 'false' })).status).toBe(200);

@@ -31,14 +31,14 @@ describe('list', () => {
     expect(idsOf(await pageOf(client, '?start=0'))).toEqual(idsOf(await pageOf(client, '?start=1')));
   });
 
-  it('counts from 0 with the variant', async () => {
+  it('the simulated session list counts from 0 with the variant for it', async () => {
     const client = await start({ sessions: 450, variants: { startCountsFrom: 0 } });
     const all = [...idsOf(await pageOf(client)), ...idsOf(await pageOf(client, '?start=200'))];
     expect(new Set(all).size).toBe(400);
     expect(idsOf(await pageOf(client, '?start=201&number=1'))).not.toEqual(all.slice(200, 201));
   });
 
-  it('clips number at 200 unless the release is older', async () => {
+  it('the simulated session list clips number at 200 unless the release is older', async () => {
     const client = await start({ sessions: 450 });
     expect(recordsOf(await pageOf(client, '?number=450'))).toHaveLength(200);
     client.simulator.state.variants.clipAt200 = false;
@@ -58,7 +58,7 @@ describe('list', () => {
     '?name=a@b',
     '?name=%zz',
     '?name=%ff',
-  ])('refuses the query %s', async (query) => {
+  ])('the simulated session list refuses the query %s', async (query) => {
     const client = await start();
     expect((await client.get(USERS + query)).status).toBe(400);
   });
@@ -124,19 +124,19 @@ describe('list', () => {
     expect(recordsOf(await pageOf(client, `?name=${encodeURIComponent('a&b 50%/#1')}`))).not.toHaveLength(0);
   });
 
-  it('contains users with two sessions and names that need encoding', async () => {
+  it('the simulated session list contains users with two sessions and names that need encoding', async () => {
     const client = await start();
     const names = recordsOf(await pageOf(client)).map((record) => String(record['active-user-name'] as string));
     expect(new Set(names).size).toBeLessThan(names.length);
     expect(names.some((name) => encodeURIComponent(name) !== name)).toBe(true);
   });
 
-  it('contains sessions of administrators', async () => {
+  it('the simulated session list contains sessions of administrators', async () => {
     const client = await start();
     expect(recordsOf(await pageOf(client)).some((record) => record['user-roles'] === '.Administrators')).toBe(true);
   });
 
-  it('serves pages of 100,000 sessions', async () => {
+  it('the simulator serves pages of 100,000 sessions', async () => {
     const client = await start({ sessions: 100_000 });
     const pages = await Promise.all([0, 50_001, 99_801].map((at) => pageOf(client, `?number=200&start=${at}`)));
     await pageOf(client, '?name=nobody');
@@ -145,7 +145,7 @@ describe('list', () => {
 });
 
 describe('end', () => {
-  it('ends one session by its id, once, and keeps the others', async () => {
+  it('the simulator ends one session by its id, once, and keeps the others', async () => {
     const client = await start({ sessions: 3 });
     const [, second] = client.simulator.state.sessions.ids();
     expect((await pageOf(client, '?name=ben.schmidt'))['active-users']['total-matched-record-number']).toBe(1);
@@ -156,7 +156,7 @@ describe('end', () => {
     expect((await pageOf(client, '?name=ben.schmidt'))['active-users']['total-matched-record-number']).toBe(0);
   });
 
-  it('ends all sessions for exactly ?all', async () => {
+  it('the simulator ends all sessions for exactly ?all', async () => {
     const client = await start();
     for (const query of ['', '?all=true', '?all=', '?everyone', '?all&x']) expect((await client.delete(USERS + query)).status).toBe(400);
     expect(client.simulator.state.sessions.count).toBe(25);
@@ -164,7 +164,7 @@ describe('end', () => {
     expect(client.simulator.state.sessions.count).toBe(0);
   });
 
-  it('invalidates the key when its own session ends, with the variant', async () => {
+  it('the simulator invalidates the key when its own session ends, with the variant', async () => {
     const client = await start({ variants: { ownSession: true } });
     expect(client.simulator.state.sessions.count).toBe(26);
     const own = client.simulator.state.sessions.ids().at(-1);

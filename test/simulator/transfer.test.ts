@@ -42,7 +42,7 @@ describe('XML', () => {
     expect((await two.get(`${ROLES}/Unused`)).status).toBe(404);
   });
 
-  it('refuses a wrong password, a damaged document, or an unknown field, and changes nothing', async () => {
+  it('the XML transfer refuses a wrong password, a damaged document, or an unknown field, and changes nothing', async () => {
     const client = await start();
     const { text } = await client.post(EXPORT, { password: 'p' });
     const before = (await client.get(ROLES)).text;
@@ -62,7 +62,7 @@ describe('XML', () => {
     expect((await client.get(ROLES)).text).not.toBe(before);
   });
 
-  it('refuses other request forms', async () => {
+  it('the XML transfer refuses other request forms', async () => {
     const client = await start();
     const file = { name: 'file', value: '<configuration/>', filename: 'c.xml' };
     const whole = form([file]);
@@ -78,12 +78,12 @@ describe('XML', () => {
     expect((await client.send('POST', EXPORT)).status).toBe(400);
   });
 
-  it('exports one section, in another namespace, with the variants', async () => {
+  it('the XML transfer exports one section, in another namespace, with the variants', async () => {
     const client = await start({ variants: { xmlSection: 'users', xmlNamespace: 'urn:x:2' } });
     expect((await client.post(EXPORT, {})).text).toMatch(/<configuration xmlns="urn:x:2">\n<users>(?!.*<system>)/);
   });
 
-  it('queues a second import behind the first', async () => {
+  it('the XML transfer queues a second import behind the first', async () => {
     const client = await start({ variants: { transferMs: 60 } });
     const from = performance.now();
     const times = await Promise.all(
@@ -94,7 +94,7 @@ describe('XML', () => {
 });
 
 describe('binary', () => {
-  it('exports a ZIP as base64 lines and restores the state from it', async () => {
+  it('the binary transfer exports a ZIP as base64 lines and restores the state from it', async () => {
     const client = await start();
     const exported = await client.send('POST', BINARY);
     expect(exported.headers['content-type']).toBe('text/html; charset=utf-8');
@@ -105,7 +105,7 @@ describe('binary', () => {
     expect((await client.get(`${ROLES}/Unused`)).status).toBe(200);
   });
 
-  it('keeps network and cluster for `normal` and replaces them for `full`', async () => {
+  it('the binary transfer keeps network and cluster for `normal` and replaces them for `full`', async () => {
     const source = await start({ cluster: 'active-passive' });
     const port = '/api/v1/configuration/system/network/internal-port';
     await source.put(port, { 'ip-address': '10.1.1.1' });
@@ -121,7 +121,7 @@ describe('binary', () => {
     expect((await client.get('/api/v1/cluster')).status).toBe(200);
   });
 
-  it('leaves the system configuration out of user_config', async () => {
+  it('the binary transfer leaves the system configuration out of user_config', async () => {
     const client = await start();
     const size = async (query: string): Promise<number> => (await client.send('POST', BINARY + query)).text.length;
     expect((await size('?export=user_config')) + (await size('?export=system_config'))).toBeGreaterThan(await size(''));
@@ -130,7 +130,7 @@ describe('binary', () => {
     expect((await client.send('POST', BINARY, { body: { password: 'x' } })).status).toBe(422);
   });
 
-  it('refuses invalid requests with the two documented messages, and GET', async () => {
+  it('the binary transfer refuses invalid requests with the two documented messages, and GET', async () => {
     const client = await start();
     const { text } = await client.send('POST', BINARY);
     expect(messages(await client.put(`${BINARY}?import=some`, text, HTML), 'errors')).toEqual(['Invalid import mode']);

@@ -11,7 +11,7 @@ import { describeTranslations } from '../../helpers/translations';
 const built = (...file: string[]): string => readFileSync(join(root, 'dist', 'nodes', ...file), 'utf8');
 
 describe('Translation', () => {
-  it('translates the help sentence by sentence and keeps names, types and samples', () => {
+  it('the translation translates the help sentence by sentence and keeps names, types and samples', () => {
     const help = [
       '<script type="text/markdown" data-help-name="a">',
       'One thing. Another',
@@ -60,12 +60,12 @@ describe('Translation', () => {
     ['xx', '“Eins”. Zwei.'],
     ['de', '„Eins“. Zwei.'],
     ['ja', '「Eins」。Zwei.'],
-  ])('uses the quotation marks of %s for a label', (language, expected) => {
+  ])('the translation uses the quotation marks of %s for a label', (language, expected) => {
     const translation = new Translation(language, { One: 'Eins', 'Two.': 'Zwei.' });
     expect(translation.help(': name (string) : “One”. Two.')).toBe(`: name (string) : ${expected}`);
   });
 
-  it('keeps a text without a translation in English and records it as missing', () => {
+  it('the translation keeps a text without a translation in English and records it as missing', () => {
     const translation = new Translation('ja', { One: '一' });
     expect(translation.catalog({ a: { b: 'One', c: 'Two' }, d: '__n__' })).toEqual({ a: { b: '一', c: 'Two' }, d: '__n__' });
     expect([...translation.missing]).toEqual(['Two']);

@@ -26,13 +26,13 @@ const run = (...options: string[]): Promise<{ code: number; stdout: string; stde
   });
 
 describe('gateway-simulator', () => {
-  it('starts with a shebang line and needs only Node.js', () => {
+  it('gateway-simulator starts with a shebang line and needs only Node.js', () => {
     const built = readFileSync(script, 'utf8');
     expect(built.startsWith('#!/usr/bin/env node\n')).toBe(true);
     for (const [, name] of built.matchAll(/require\("([^"]+)"\)/g)) expect(name).toMatch(/^node:/);
   });
 
-  it('lists every variant in its help', async () => {
+  it('gateway-simulator lists every variant in its help', async () => {
     const { code, stdout } = await run('--help');
     expect(code).toBe(0);
     expect(stdout).toMatch(/startCountsFrom = 1 \| 0/);
@@ -49,14 +49,14 @@ describe('gateway-simulator', () => {
     [['--second-factor', 'sms'], /none, password, totp/],
     [['--colour'], /Unknown option/],
     [['--port', '0', '--ca-file', '/nonexistent/ca.pem'], /ENOENT/],
-  ])('ends with 1 and one sentence for %j', async (options, sentence) => {
+  ])('gateway-simulator ends with 1 and one sentence for %j', async (options, sentence) => {
     const { code, stdout, stderr } = await run(...options);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(sentence);
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it('prints its address, serves with the written certificate, and ends with Ctrl-C', async () => {
+  it('gateway-simulator prints its address, serves with the written certificate, and ends with Ctrl-C', async () => {
     const ca = join(folder, 'ca.pem');
     const child = spawn(process.execPath, [
       script,

@@ -12,7 +12,7 @@ import { createClusterMember } from '../../helpers/member';
 const bodyOf = (text: string | undefined): unknown => JSON.parse(text ?? 'null');
 
 describe('administrators operations', () => {
-  it('locks administrators out of a realm by source address', async () => {
+  it('an administrators operation locks administrators out of a realm by source address', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.add-source-ip', { realm: 'Admin Users', address: '198.51.100.0', netmask: '255.255.255.0' });
     await gateway.run('administrators.set-source-ip-mode', { realm: 'Admin Users', customized: 'selected-ip', 'prove-login': false });
@@ -22,7 +22,7 @@ describe('administrators operations', () => {
     expect(error.code).toBe('FORBIDDEN');
   });
 
-  it('sends booleans in role mapping rules as text', async () => {
+  it('an administrators operation sends booleans in role mapping rules as text', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const rules = {
       'user-selects-role': false,
@@ -35,7 +35,7 @@ describe('administrators operations', () => {
     });
   });
 
-  it('sets session options of a role whose name starts with a dot', async () => {
+  it('an administrators operation sets session options of a role whose name starts with a dot', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.set-session-options', { role: '.Administrators', 'idle-timeout': 20, 'prove-login': false });
     expect(listRequestLines(simulator)).toEqual([
@@ -53,7 +53,7 @@ describe('policy operations', () => {
     contosoos: { 'location-group': 'Default', 'password-encrypted': 'x' },
   };
 
-  it('sends an enforcer unchanged, under the vendor found in the policy tree', async () => {
+  it('a policy operation sends an enforcer unchanged, under the vendor found in the policy tree', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ vendor: 'contoso' });
     await gateway.run('policy.add-enforcer', { enforcer });
     await gateway.run('policy.add-enforcer', { enforcer: { ...enforcer, name: 'Second' } });
@@ -66,7 +66,7 @@ describe('policy operations', () => {
     expect(bodyOf(listRequests(simulator)[1]?.body)).toEqual(enforcer);
   });
 
-  it('fails with both candidates when the policy tree has two vendors', async () => {
+  it('a policy operation fails with both candidates when the policy tree has two vendors', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ vendor: 'contoso' });
     await gateway.run('system.info');
     simulator.fault({
@@ -93,7 +93,7 @@ describe('policy operations', () => {
 });
 
 describe('license operations', () => {
-  it('reads leases and named users, and pulls the state with an empty JSON object as body', async () => {
+  it('a license operation reads leases and named users, and pulls the state with an empty JSON object as body', async () => {
     const server = await startTestSimulator({ role: 'license-server' });
     expect((await gatewayFor(server).run('license.lease-info')).data).toHaveProperty('leased-license-counts');
     const client = await startTestSimulator({ role: 'license-client' });
@@ -102,7 +102,7 @@ describe('license operations', () => {
     expect(listRequests(client)[0]?.body).toBe('{}');
   });
 
-  it('removes named users by client kind on a license server, and with their sessions elsewhere', async () => {
+  it('a license operation removes named users by client kind on a license server, and with their sessions elsewhere', async () => {
     const server = await startTestSimulator({ role: 'license-server' });
     const onServer = gatewayFor(server);
     const kinds = Object.keys((await onServer.run('license.list-named-users')).data as object);
@@ -126,7 +126,7 @@ describe('license operations', () => {
     });
   });
 
-  it('rejects client-kind together with delete-active-sessions before sending anything', async () => {
+  it('a license operation rejects client-kind together with delete-active-sessions before sending anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['remove-named-users', 'remove-all-named-users']) {
       const users = operation === 'remove-named-users' ? { users: ['a'] } : {};
@@ -143,7 +143,7 @@ describe('license operations', () => {
 describe('cluster operations', () => {
   const member = createClusterMember('node c');
 
-  it('fails an Active/Passive cluster over, and passes on the refusal of an Active/Active cluster', async () => {
+  it('a cluster operation fails an Active/Passive cluster over, and passes on the refusal of an Active/Active cluster', async () => {
     const passive = await startSimulatorWithGateway({ cluster: 'active-passive' });
     const owner = async (): Promise<unknown> =>
       ((await passive.gateway.run('cluster.status')).data as Record<string, unknown>)['external-vip-owner'];
@@ -175,7 +175,7 @@ describe('cluster operations', () => {
     ['member-ip', '10.10.0'],
     ['member-netmask', '255.0.255.0'],
     ['member-external-gateway', 'gateway'],
-  ])('rejects an invalid %s before sending anything', async (field, value) => {
+  ])('a cluster operation rejects an invalid %s before sending anything', async (field, value) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('cluster.add-member', { ...member, [field]: value }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringContaining(field)]);

@@ -21,7 +21,7 @@ describe('device certificates', () => {
     ['a Buffer', { cert: bundle }],
     ['base64 text in lines', { cert: bundle.toString('base64').replace(/.{64}/g, '$&\n') }],
     ['a file', { file: fixture('device.p12') }],
-  ])('uploads a bundle from %s', async (_from, from) => {
+  ])('a certificates operation uploads a bundle from %s', async (_from, from) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('certificates.upload', {
       ...from,
@@ -38,7 +38,7 @@ describe('device certificates', () => {
     expect(simulator.state.certificates.device.has('vpn.example.com')).toBe(true);
   });
 
-  it('rejects a wrong bundle password before sending anything', async () => {
+  it('a certificates operation rejects a wrong bundle password before sending anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of ['device.p12', 'device-rc2.p12']) {
       const error = await expectFailure(gateway.run('certificates.upload', { file: fixture(name), password: 'wrong one' }));
@@ -47,7 +47,7 @@ describe('device certificates', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('uploads a bundle with an algorithm that Node.js does not support', async () => {
+  it('a certificates operation uploads a bundle with an algorithm that Node.js does not support', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ status: 201, body: '{"result":{"info":[{"message":"done"}]}}' });
@@ -68,14 +68,14 @@ describe('device certificates', () => {
       { cert: bundle },
       /^password does not open the PKCS#12 bundle\. Check the password\. Nothing was sent\.$/,
     ],
-  ])('names the problem with %s', async (_what, input, words) => {
+  ])('a certificates operation names the problem with %s', async (_what, input, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('certificates.upload', { ...input, password: 'p' }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(words)]);
     expect(simulator.requests).toEqual([]);
   });
 
-  it('uploads PEM text, also without its line breaks, and sends the interfaces', async () => {
+  it('a certificates operation uploads PEM text, also without its line breaks, and sends the interfaces', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const pem = readFileSync(fixture('device.pem'), 'utf8');
     const twice = `${pem}${pem}`;
@@ -87,13 +87,13 @@ describe('device certificates', () => {
       expect({ ...rest, cert }).toEqual({ cert, password: PASSWORD, 'external-interfaces': { 'external-interface': ['External'] } });
   });
 
-  it('masks the private key in a plan', async () => {
+  it('a certificates operation masks the private key in a plan', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('certificates.upload', { cert: bundle, password: PASSWORD }, { dryRun: true });
     expect(envelope.plan).toMatchObject([{ method: 'POST', body: { cert: MASK, password: MASK } }]);
   });
 
-  it('deletes a certificate by its subject name', async () => {
+  it('a certificates operation deletes a certificate by its subject name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('certificates.upload', { cert: bundle, password: PASSWORD });
     await gateway.run('certificates.delete', { 'subject-name': 'vpn.example.com' });
@@ -106,7 +106,7 @@ describe('device certificates', () => {
 });
 
 describe('certificate signing requests', () => {
-  it('leaves csr out of the envelope when the appliance does not report a name', async () => {
+  it('a certificates operation leaves csr out of the envelope when the appliance does not report a name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ status: 201, body: '{"result":{"info":[{"message":"Done."}]}}' });
@@ -114,7 +114,7 @@ describe('certificate signing requests', () => {
     expect(envelope).not.toHaveProperty('csr');
   });
 
-  it('sends a curve only for ECDSA keys', async () => {
+  it('a certificates operation sends a curve only for ECDSA keys', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const name = { 'subject-common-name': 'vpn.example.com' };
     const all = [{}, { 'key-type': 'RSA' }, { 'key-type': 'RSA', 'ecc-curve': 'P-256' }, { 'ecc-curve': 'P-256' }];
@@ -133,7 +133,7 @@ describe('certificate signing requests', () => {
     for (const kind of ['RSA-PSS', 'XRSA']) expect(await planned(kind)).toMatchObject({ 'ecc-curve': 'P-384' });
   });
 
-  it.each(['base64', 'text'])('turns a signing request into a certificate that is sent as %s', async (format) => {
+  it.each(['base64', 'text'])('a certificates operation turns a signing request into a certificate that is sent as %s', async (format) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('certificates.create-csr', { 'subject-common-name': 'vpn.example.com' });
     const csr = envelope.csr as { name: string; uploadPath: string };

@@ -22,7 +22,7 @@ describe('group catalogs', () => {
   it.each([
     [AD, ad('Staff'), ['Domain Users', 'VPN Users', 'Gateway Admins', 'Staff']],
     [LDAP, ldap('staff'), ['partners', 'suppliers', 'staff']],
-  ])('adds a group to the list of %o and reads the list back', async (catalog, group, expected) => {
+  ])('a change of a group catalog adds a group to the list of %o and reads the list back', async (catalog, group, expected) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('groups.add', { ...catalog, groups: group });
     expect(envelope.changed).toBe(true);
@@ -30,13 +30,13 @@ describe('group catalogs', () => {
     expect(names((await gateway.run('groups.list', catalog)).data)).toEqual(expected);
   });
 
-  it('reports the write in the envelope, not the reads around it', async () => {
+  it('a change of a group catalog reports the write in the envelope, not the reads around it', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { updateStatus: 204 } });
     const { envelope } = await gateway.run('groups.add', { ...AD, groups: ad('Staff') });
     expect(envelope).toMatchObject({ request: { method: 'PUT' }, status: 204, changed: true, requests: 3 });
   });
 
-  it('sends nothing when all groups are present, in any case', async () => {
+  it('a change of a group catalog sends nothing when all groups are present, in any case', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const added = await gateway.run('groups.add', { ...AD, groups: [ad('vpn users')] });
     const removed = await gateway.run('groups.remove', { ...LDAP, groups: 'cn=nobody,dc=x' });
@@ -46,7 +46,7 @@ describe('group catalogs', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('removes a group by name, by sid or by dn', async () => {
+  it('a change of a group catalog removes a group by name, by sid or by dn', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const [first] = (await gateway.run('groups.list', AD)).data as JsonObject[];
     await gateway.run('groups.remove', { ...AD, groups: [{ sid: first?.sid }, 'VPN Users'] });
@@ -59,7 +59,7 @@ describe('group catalogs', () => {
     expect(names((await gateway.run('groups.list', LDAP)).data)).toEqual(['suppliers']);
   });
 
-  it('keeps both groups that two flows add at the same time', async () => {
+  it('a change of a group catalog keeps both groups that two flows add at the same time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const other = gatewayFor(simulator);
     await Promise.all(
@@ -70,7 +70,7 @@ describe('group catalogs', () => {
     expect(new Set(found).size).toBe(13);
   });
 
-  it('drops a change that is canceled while it waits for another one', async () => {
+  it('a change of a group catalog drops a change that is canceled while it waits for another one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ method }) => method === 'PUT', delayMs: 400 });
@@ -90,7 +90,7 @@ describe('group catalogs', () => {
   });
 
   it.each([['fewer'], ['as many', 'Staff', 'A', 'B'], ['more', 'Staff', 'A', 'B', 'C']])(
-    'reports both lists when somebody else writes between: %s',
+    'a change of a group catalog reports both lists when somebody else writes between: %s',
     async (_, ...more) => {
       const theirs = ['Only', ...more];
       const { simulator, gateway } = await startSimulatorWithGateway();
@@ -120,7 +120,7 @@ describe('group catalogs', () => {
   it.each([
     ['more of them', 'remove', { groups: 'VPN Users' }, 2],
     ['fewer of them', 'add', { groups: ad('Staff') }, 4],
-  ])('reports both lists when %s are read back than were written', async (_what, operation, input, wanted) => {
+  ])('a change of a group catalog reports both lists when %s are read back than were written', async (_what, operation, input, wanted) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     // Said to be done, and not done.
     simulator.fault({ match: ({ method }) => method === 'PUT', status: 200, body: '{"result":{}}' });
@@ -137,7 +137,7 @@ describe('group catalogs', () => {
     ['a list without identities', { status: 200, body: '{"ad-group":[{"group":"x"}]}' }],
     ['a page of HTML', { status: 200, body: '<html>busy</html>' }],
     ['half a body', { cut: 'half' as const, times: 3 }],
-  ])('writes nothing after a read that returns %s', async (_what, fault) => {
+  ])('a change of a group catalog writes nothing after a read that returns %s', async (_what, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ path }) => path.includes('/groups'), ...fault });
@@ -146,7 +146,7 @@ describe('group catalogs', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('replaces and clears the catalog, but refuses to replace it with an empty list', async () => {
+  it('a change of a group catalog replaces and clears the catalog, but refuses to replace it with an empty list', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('groups.replace', { ...AD, groups: [] }))).code).toBe('BAD_INPUT');
     expect((await expectFailure(gateway.run('groups.replace', { ...AD, groups: [{ name: 'x' }] }))).message).toContain('group');
@@ -157,7 +157,7 @@ describe('group catalogs', () => {
     expect((await gateway.run('groups.list', AD)).data).toEqual([]);
   });
 
-  it('plans the whole list in a dry run without writing it', async () => {
+  it('a change of a group catalog plans the whole list in a dry run without writing it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('groups.add', { ...AD, groups: ad('Staff') }, { dryRun: true });
     expect(names((envelope.plan?.[0]?.body as { 'ad-group': unknown })['ad-group'])).toEqual([

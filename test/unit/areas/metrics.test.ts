@@ -267,7 +267,7 @@ describe('system.metrics', () => {
 });
 
 describe('request counters', () => {
-  it('puts each request into the first bucket whose bound it does not exceed', () => {
+  it('the counter puts each request into the first bucket whose bound it does not exceed', () => {
     const counters = new Counters();
     for (const bound of HISTOGRAM_BOUNDS_SECONDS) counters.countRequest('GET', 200, bound);
     counters.countRequest('GET', 'TIMEOUT', 600);

@@ -165,30 +165,30 @@ describe('the area registry', () => {
 describe.each(table)('operation %s', (name, operation) => {
   const { label, help, data, example } = operation;
 
-  it('has a label, a data description and a help text of one or two sentences', () => {
+  it('every operation has a label, a data description and a help text of one or two sentences', () => {
     expect(label).toMatch(/^[A-Z].*[^.]$/);
     expect(data).not.toBe('');
     expect(help).toMatch(/^[A-Z].*[.!]$/s);
     expect(sentences(help).length, help).toBeLessThanOrEqual(2);
   });
 
-  it('has either request or run, and at most one subject', () => {
+  it('every operation has either request or run, and at most one subject', () => {
     expect(['request', 'run'].filter((way) => way in operation)).toHaveLength(1);
     expect(Object.values(operation.fields).filter(({ subject }) => subject).length).toBeLessThanOrEqual(1);
   });
 
-  it('has an example with valid input', () => {
+  it('every operation has an example with valid input', () => {
     const input = parseInput(operation, example.input);
     for (const field of Object.keys(example.input)) expect(input).toHaveProperty([field]);
   });
 
-  it('sends the request of its example', async () => {
+  it('every operation sends the request of its example', async () => {
     const [first] = await sentBy(name, operation);
     expect(first ? `${first.method} ${first.path}` : '').toBe(example.request);
     if (example.body) expect(JSON.parse(first?.body ?? '')).toEqual(example.body);
   });
 
-  it('builds the same request for the same input', () => {
+  it('every operation builds the same request for the same input', () => {
     const input = Object.freeze(parseInput(operation, structuredClone(example.input)));
     expect(operation.request?.(input, '')).toEqual(operation.request?.(input, ''));
     expect(input).toEqual(parseInput(operation, example.input));
@@ -196,20 +196,20 @@ describe.each(table)('operation %s', (name, operation) => {
 });
 
 describe.each(table.filter(([, { effect }]) => effect !== 'read'))('operation %s', (name, operation) => {
-  it('sends no write in a dry run', async () => {
+  it('every operation sends no write in a dry run', async () => {
     const sent = await sentBy(name, operation, true);
     expect(sent.filter(({ method, path }) => method !== 'GET' && path !== LOGIN_PATH)).toEqual([]);
   });
 });
 
 describe.each(fields)('field %s', (_name, field, name) => {
-  it('has a label and a help text', () => {
+  it('every field has a label and a help text', () => {
     expect(field.label).toMatch(/^[A-Z0-9`]/);
     expect(field.help).toMatch(/[.!]$/);
     expect(sentences(field.help).length, field.help).toBeLessThanOrEqual(2);
   });
 
-  it('has no contradicting flags', () => {
+  it('every field has no contradicting flags', () => {
     // A guard comes from the dialog, a subject from the payload.
     expect(field.guard && field.subject).toBe(false);
     expect(field.filter && field.required).toBe(false);
@@ -217,7 +217,7 @@ describe.each(fields)('field %s', (_name, field, name) => {
     expect(field.choices !== undefined).toBe(field.kind === 'choice');
   });
 
-  it('has a default and an example that pass its own checks', () => {
+  it('every field has a default and an example that pass its own checks', () => {
     for (const value of [field.default, field.example]) {
       if (value !== undefined) expect(parseField(name, field, value)).toEqual(value);
     }

@@ -114,7 +114,7 @@ describe('request responses', () => {
     expect((await gatewayFor(server).run('request.get', { path: 'x' })).data).toEqual(data);
   });
 
-  it('pass bytes as a Buffer in both directions', async () => {
+  it('requests pass bytes as a Buffer in both directions', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('request.get', { path: 'profiler/fingerprints' })).data).toEqual(
       Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 0x00, 0xfe]),

@@ -49,7 +49,7 @@ describe('addresses in a session filter', () => {
     ['203.0.113.1*', ['v4 near']],
     ['2*9', []],
     ['25*.1*', []],
-  ])('%j matches the expected sessions', (wanted, expected) => {
+  ])('the session filter %j matches the expected sessions', (wanted, expected) => {
     expect(matched({ 'source-ip': wanted })).toEqual(expected);
   });
 
@@ -83,7 +83,7 @@ describe('addresses in a session filter', () => {
     '1:2:3:4:5:6:7:8:9*',
     `${'1*'.repeat(60)}1`,
     ['203.0.113.7', '10.0.0.999'],
-  ])('%j is rejected', (wanted) => {
+  ])('the session filter %j is rejected', (wanted) => {
     expect(getThrownCode(() => parseSessionFilter({ 'source-ip': wanted }))).toBe('BAD_INPUT');
   });
 
@@ -106,13 +106,16 @@ describe('older-than in a session filter', () => {
     ['1 Day', []],
     ['3000 s', ['v4', 'v4 near', 'v6']],
     [['2 days', '8.5 hours'], ['v6']],
-  ])('%j matches the expected sessions', (wanted, expected) => {
+  ])('the session filter %j matches the expected sessions', (wanted, expected) => {
     expect(matched({ 'older-than': wanted })).toEqual(expected);
   });
 
-  it.each<unknown>([0, '0 h', -1, '8 x', 'h', '8 h 30 min', '8*', '1e3', '9'.repeat(400), true, null])('%j is rejected', (wanted) => {
-    expect(getThrownCode(() => parseSessionFilter({ 'older-than': wanted }))).toBe('BAD_INPUT');
-  });
+  it.each<unknown>([0, '0 h', -1, '8 x', 'h', '8 h 30 min', '8*', '1e3', '9'.repeat(400), true, null])(
+    'the session filter %j is rejected',
+    (wanted) => {
+      expect(getThrownCode(() => parseSessionFilter({ 'older-than': wanted }))).toBe('BAD_INPUT');
+    },
+  );
 
   it('combines with other fields to end exactly the matching sessions', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
@@ -135,7 +138,7 @@ describe('other fields in a session filter', () => {
     [{ 'user-sign-in-time': '*/15 09:*' }, ['odd']],
     [{ 'user-sign-in-time': '2026/01/15 09:30:00' }, ['odd']],
     [{ 'sign-in-time-micro': people[0]?.['sign-in-time-micro'] }, ['v4']],
-  ])('%j matches the expected sessions', (filter, expected) => {
+  ])('the session filter %j matches the expected sessions', (filter, expected) => {
     expect(matched(filter)).toEqual(expected);
   });
 
@@ -154,7 +157,7 @@ describe('other fields in a session filter', () => {
     { 'user-sign-in-time': '26/01/15*' },
     { 'user-sign-in-time': '2026/01/15' },
     { 'user-sign-in-time': '*:30' + ':00:00' },
-  ])('%j is rejected', (filter) => {
+  ])('the session filter %j is rejected', (filter) => {
     expect(getThrownCode(() => parseSessionFilter(filter))).toBe('BAD_INPUT');
   });
 

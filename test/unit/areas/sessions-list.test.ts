@@ -73,7 +73,7 @@ describe('complete session list', () => {
     ['no container', { sessions: 0, variants: { noRecords: 'no-container', isLastRecord: 'absent' } }],
     ['keys absent', { sessions: 250, variants: { nullKeys: 'absent' } }],
     ['keys now null, now absent', { sessions: 250, variants: { nullKeys: 'mixed' } }],
-  ])('contains every session once: %s', async (_name, options) => {
+  ])('sessions.list contains every session once: %s', async (_name, options) => {
     const { simulator, gateway } = await startSimulatorWithGateway(options);
     const { data, envelope, streamed } = await gateway.run('sessions.list');
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids());
@@ -91,7 +91,7 @@ describe('complete session list', () => {
   it.each<[string, string[]]>([
     ['without is-last-record and totals', ['is-last-record', 'total-matched-record-number', 'total-returned-record-number']],
     ['without totals', ['total-matched-record-number']],
-  ])('contains every session once with these fields per page: %s', async (_name, fields) => {
+  ])('sessions.list contains every session once with these fields per page: %s', async (_name, fields) => {
     for (const sessions of [450, 400, 0]) {
       const { simulator, gateway } = await startSimulatorWithGateway({ sessions });
       simulator.fault({ match: isList, times: 9, stripField: fields.map((field) => `active-users.${field}`) });
@@ -106,7 +106,7 @@ describe('complete session list', () => {
     { isLastRecord: 'beside' },
     { isLastRecordSpelling: 'Is-last-record' },
     { isLastRecord: 'beside', isLastRecordSpelling: 'Is-last-record', totals: 'text' },
-  ])('ends by is-last-record alone, without one more request: %j', async (variants) => {
+  ])('sessions.list ends by is-last-record alone, without one more request: %j', async (variants) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 397, variants: { startCountsFrom: 0, ...variants } });
     simulator.fault({ match: isList, times: 9, stripField: 'active-users.total-matched-record-number' });
     const { data, envelope } = await gateway.run('sessions.list');
@@ -114,7 +114,7 @@ describe('complete session list', () => {
     expect(envelope).toMatchObject({ total: 397, requests: 2 });
   });
 
-  it('ends by the totals when is-last-record never becomes true', async () => {
+  it('sessions.list ends by the totals when is-last-record never becomes true', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { startCountsFrom: 0 } });
     simulator.fault({ match: isList, times: 9, body: (answer) => answer.replace('"is-last-record":true', '"is-last-record":false') });
     const { data, envelope } = await gateway.run('sessions.list');
@@ -122,7 +122,7 @@ describe('complete session list', () => {
     expect(envelope).toMatchObject({ total: 450, requests: 4 });
   });
 
-  it('reads True as true, in any place', async () => {
+  it('sessions.list reads True as true, in any place', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 397, variants: { startCountsFrom: 0 } });
     simulator.fault({
       match: isList,
@@ -134,26 +134,26 @@ describe('complete session list', () => {
     expect(envelope).toMatchObject({ loginPermission: true, requests: 2 });
   });
 
-  it('requests 200 records, starting three before the end of the previous page', async () => {
+  it('sessions.list requests 200 records, starting three before the end of the previous page', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { startCountsFrom: 0 } });
     const { envelope } = await gateway.run('sessions.list');
     expect(listRequestLines(simulator)).toEqual([page(0), page(197), page(394)]);
     expect(envelope).toMatchObject({ requests: 3, retries: 0, request: { method: 'GET', path: ACTIVE_USERS_PATH } });
   });
 
-  it('returns the records unchanged', async () => {
+  it('sessions.list returns the records unchanged', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     expect((await gateway.run('sessions.list')).data).toEqual([0, 1, 2].map((index) => simulator.state.sessions.record(index)));
   });
 
-  it('filters by name on the appliance', async () => {
+  it('sessions.list filters by name on the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const ids = ['a&b 50%/#1', 'a&b 50%/#1'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
     expect(readSessionIds((await gateway.run('sessions.list', { name: 'a&b 50%/#1' })).data)).toEqual(ids);
     expect(listRequestLines(simulator)).toEqual([`GET ${ACTIVE_USERS_PATH}?name=a%26b%2050%25%2F%231&number=200&start=0`]);
   });
 
-  it('accepts a single record outside an array', async () => {
+  it('sessions.list accepts a single record outside an array', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1 });
     simulator.fault({ match: isList, body: (answer) => answer.replace('[', '').replace(']', '') });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
@@ -191,7 +191,7 @@ describe('appliance that ignores start', () => {
     expect(listRequestLines(simulator).at(-1)).toBe(`GET ${ACTIVE_USERS_PATH}?name=twice&number=201`);
   });
 
-  it('keeps the limit, and sends no session twice in parts', async () => {
+  it('sessions.list keeps the limit, and sends no session twice in parts', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     const ids = simulator.state.sessions.ids();
     const { data, envelope } = await gateway.run('sessions.list', { limit: 300 });
@@ -202,21 +202,21 @@ describe('appliance that ignores start', () => {
     expect(pages.at(-1)?.part).toEqual({ index: 1, count: 2 });
   });
 
-  it('needs no is-last-record in the complete list', async () => {
+  it('sessions.list needs no is-last-record in the complete list', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     simulator.fault({ match: isList, times: 9, body: (answer) => answer.replace('"is-last-record":true', '"is-last-record":false') });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
     expect(listRequestLines(simulator)).toHaveLength(3);
   });
 
-  it('fails the list when it also clips the page, after one request in each of two tries', async () => {
+  it('sessions.list fails the list when it also clips the page, after one request in each of two tries', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { ignoresStart: true } });
     const error = await expectFailure(gateway.run('sessions.list'));
     expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/450.*200/)]);
     expect(listRequestLines(simulator)).toEqual([page(0), page(197), inOne(450), page(0), page(197), inOne(450)]);
   });
 
-  it('fails the list when it reports no total', async () => {
+  it('sessions.list fails the list when it reports no total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     simulator.fault({ match: isList, times: 9, stripField: 'active-users.total-matched-record-number' });
     const error = await expectFailure(gateway.run('sessions.list'));
@@ -226,7 +226,7 @@ describe('appliance that ignores start', () => {
 });
 
 describe('incomplete session list', () => {
-  it('fails after a bounded number of requests when a later page repeats', async () => {
+  it('sessions.list fails after a bounded number of requests when a later page repeats', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 850, variants: { startCountsFrom: 0 } });
     let second = '';
     const repeat = (answer: string): string => (second ||= answer);
@@ -250,7 +250,7 @@ describe('incomplete session list', () => {
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
-  it('succeeds when the second try is complete', async () => {
+  it('sessions.list succeeds when the second try is complete', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 210 });
     simulator.fault({ match: isList, skip: 1, body: (answer) => answer.replace(/(matched-record-number":)210/, '$1215') });
     const { data, envelope } = await gateway.run('sessions.list');
@@ -258,14 +258,14 @@ describe('incomplete session list', () => {
     expect(envelope).toMatchObject({ total: 210, requests: 4 });
   });
 
-  it('misses no session while others end, without reading the list again', async () => {
+  it('sessions.list misses no session while others end, without reading the list again', async () => {
     const { simulator, gateway } = await shrinking();
     const { data, envelope } = await gateway.run('sessions.list');
     expect(readSessionIds(data)).toEqual(expect.arrayContaining(simulator.state.sessions.ids()));
     expect(envelope).toMatchObject({ total: 449, truncated: false, requests: 3 });
   });
 
-  it('misses no session with a limit or in parts while others end', async () => {
+  it('sessions.list misses no session with a limit or in parts while others end', async () => {
     const limited = await shrinking();
     const { data } = await limited.gateway.run('sessions.list', { limit: 450 });
     expect(readSessionIds(data)).toEqual(expect.arrayContaining(limited.simulator.state.sessions.ids()));
@@ -294,7 +294,7 @@ describe('incomplete session list', () => {
     expect(simulator.logins).toBeGreaterThan(2);
   });
 
-  it('includes sessions that start during the walk', async () => {
+  it('sessions.list includes sessions that start during the walk', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const join = (answer: string): string => {
       if (simulator.state.sessions.count < 460) simulator.state.sessions.add();
@@ -313,7 +313,7 @@ describe('incomplete session list', () => {
     ['an array', '[]'],
     ['nothing', ''],
     ['HTML', '<!DOCTYPE html><p>Log in</p>'],
-  ])('fails for an invalid response: %s', async (_name, body) => {
+  ])('sessions.list fails for an invalid response: %s', async (_name, body) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isList, body });
     const error = await expectFailure(gateway.run('sessions.list'));
@@ -331,7 +331,7 @@ describe('session list limit', () => {
     [450, 450, 3, false],
     [450, 1000, 3, false],
     [200, 200, 1, false],
-  ])('applies to %i sessions and a limit of %i', async (sessions, limit, requests, truncated) => {
+  ])('the limit of sessions.list applies to %i sessions and a limit of %i', async (sessions, limit, requests, truncated) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions, variants: { startCountsFrom: 0 } });
     const { data, envelope } = await gateway.run('sessions.list', { limit });
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids().slice(0, limit));
@@ -341,7 +341,7 @@ describe('session list limit', () => {
   it.each([
     [3, false],
     [2, true],
-  ])('counts each of three sessions once when two come twice, at a limit of %i', async (limit, truncated) => {
+  ])('the limit of sessions.list counts each of three sessions once when two come twice, at a limit of %i', async (limit, truncated) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const double = (answer: string): string => {
       const document = JSON.parse(answer) as { 'active-users': { 'active-user-records': { 'active-user-record': unknown[] } } };
@@ -355,7 +355,7 @@ describe('session list limit', () => {
     expect(envelope).toMatchObject({ total: 3, truncated });
   });
 
-  it.each([0, -1, 1.5, 'many', '', true])('rejects %j', async (limit) => {
+  it.each([0, -1, 1.5, 'many', '', true])('the limit of sessions.list rejects %j', async (limit) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.list', { limit }))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);
@@ -363,7 +363,7 @@ describe('session list limit', () => {
 });
 
 describe('session list in parts', () => {
-  it('sends one message per page', async () => {
+  it('sessions.list sends one message per page', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const { parts: pages, data, streamed } = await parts(gateway, { emit: 'page' });
     expect(pages.map(({ data: records }) => (records as unknown[]).length)).toEqual([200, 196, 54]);
@@ -373,7 +373,7 @@ describe('session list in parts', () => {
     expect({ data, streamed }).toEqual({ data: undefined, streamed: true });
   });
 
-  it('sends one message per record', async () => {
+  it('sessions.list sends one message per record', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 201 });
     const { parts: records, streamed } = await parts(gateway, { emit: 'record' });
     expect(readSessionIds(records.map(({ data }) => data))).toEqual(simulator.state.sessions.ids());
@@ -381,7 +381,7 @@ describe('session list in parts', () => {
     expect(streamed).toBe(true);
   });
 
-  it('sends records without a count when the total is unknown, except for the last page', async () => {
+  it('sessions.list sends records without a count when the total is unknown, except for the last page', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 201 });
     simulator.fault({ match: isList, times: 99, stripField: 'active-users.total-matched-record-number' });
     const { parts: records } = await parts(gateway, { emit: 'record' });
@@ -389,14 +389,14 @@ describe('session list in parts', () => {
     expect(records.at(-1)?.part).toEqual({ index: 200, count: 201 });
   });
 
-  it('sends one empty page, or no record, when there is no session', async () => {
+  it('sessions.list sends one empty page, or no record, when there is no session', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 0 });
     const page = await parts(gateway, { emit: 'page' });
     expect(page.parts.map(({ data, part }) => ({ data, part }))).toEqual([{ data: [], part: { index: 0, count: 1 } }]);
     expect(await parts(gateway, { emit: 'record' })).toEqual({ parts: [], data: undefined, streamed: true });
   });
 
-  it('keeps the limit', async () => {
+  it('sessions.list keeps the limit', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const { parts: pages } = await parts(gateway, { emit: 'page', limit: 250 });
     expect(pages.map(({ data }) => (data as unknown[]).length)).toEqual([200, 50]);
@@ -408,7 +408,7 @@ describe('session list in parts', () => {
     ]);
   });
 
-  it('reports how many parts were sent before it failed', async () => {
+  it('sessions.list reports how many parts were sent before it failed', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     simulator.fault({ match: isList, skip: 1, times: 9, status: 404 });
     const taken: unknown[] = [];
@@ -417,14 +417,14 @@ describe('session list in parts', () => {
     expect(taken).toHaveLength(200);
   });
 
-  it('sends no session twice when it tries again', async () => {
+  it('sessions.list sends no session twice when it tries again', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     simulator.fault({ match: isList, skip: 2, body: (answer) => answer.replace(/(matched-record-number":)450/, '$1451') });
     const { parts: records } = await parts(gateway, { emit: 'record' });
     expect(readSessionIds(records.map(({ data }) => data))).toEqual(simulator.state.sessions.ids());
   });
 
-  it('requires a receiver for the parts before sending anything', async () => {
+  it('sessions.list requires a receiver for the parts before sending anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const emit of ['page', 'record', 'all'])
       expect((await expectFailure(gateway.run('sessions.list', { emit }))).code).toBe('BAD_INPUT');

@@ -382,7 +382,7 @@ describe('bulk changes of users', () => {
     expect(JSON.stringify([data, envelope])).not.toContain('for all');
   });
 
-  it('update, disable, enable and delete users by name or by record', async () => {
+  it('bulk operations update, disable, enable and delete users by name or by record', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const results = async (operation: string, username: unknown, more: object = {}): Promise<unknown> => {
       const { data } = await gateway.run(`users.${operation}`, { server: SERVER, username, ...more });
@@ -512,7 +512,7 @@ describe('bulk changes of users', () => {
     ['delete', { username: ['a', '..'] }, /".."/],
     ['disable', { username: [true] }, /^username\[0\] must be text or an object/],
     ['enable', { username: [{ username: '' }] }, /^username\[0\] has no username/],
-  ])('%s of %j is rejected before anything is sent', async (operation, input, words) => {
+  ])('the bulk operation %s of %j is rejected before anything is sent', async (operation, input, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run(`users.${operation}`, { server: SERVER, ...input }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(words)]);

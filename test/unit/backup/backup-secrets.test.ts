@@ -38,7 +38,7 @@ describe('encryption', () => {
   const read = async (bytes: Buffer, code?: string, passphrase = PASSPHRASE, pieces?: number): Promise<string> =>
     (await through(bytes, new DecryptionStream(passphrase, code), pieces)).toString();
 
-  it('produces what openssl reads, with a MAC over all of it', async () => {
+  it('the encryption of a backup produces what openssl reads, with a MAC over all of it', async () => {
     expect(ENCRYPTION_METHOD).toBe('openssl-enc-aes-256-cbc-pbkdf2-sha256-600000');
     const encryption = await EncryptionStream.create(PASSPHRASE);
     expect(encryption.mac).toBeUndefined();
@@ -49,11 +49,11 @@ describe('encryption', () => {
     expect((await through(Buffer.from(CONTENT), again)).subarray(8, 16)).not.toEqual(bytes.subarray(8, 16));
   });
 
-  it.each([1, 5, 8, 15, 16, 17, 1000])('decrypts pieces of %i bytes, also without a MAC', async (pieces) => {
+  it.each([1, 5, 8, 15, 16, 17, 1000])('the encryption of a backup decrypts pieces of %i bytes, also without a MAC', async (pieces) => {
     for (const code of [codeOf(written), undefined]) expect(await read(written, code, PASSPHRASE, pieces)).toBe(CONTENT);
   });
 
-  it('refuses a changed or cut file and a wrong passphrase', async () => {
+  it('the encryption of a backup refuses a changed or cut file and a wrong passphrase', async () => {
     const refused = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
     expect(DECRYPTION_FAILED).toBe(refused);
     const code = codeOf(written);
@@ -75,7 +75,7 @@ describe('encryption', () => {
     );
   });
 
-  it('compares the MAC exactly', () => {
+  it('the encryption of a backup compares the MAC exactly', () => {
     expect([
       macEquals('a0', 'a0'),
       macEquals('a0', 'a1'),

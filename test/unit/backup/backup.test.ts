@@ -118,7 +118,7 @@ describe('backup.run', () => {
 });
 
 describe('rotation after a backup', () => {
-  it('keeps the given number, and removes no foreign file', async () => {
+  it('the rotation of backups keeps the given number, and removes no foreign file', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const mine = ['vpn-1_notes.xml', 'vpn-1_X_20200101T000000.000Z.xml', 'old.json', 'vpn-1_X_20200101T000000.000Z.json'];
@@ -146,7 +146,7 @@ describe('rotation after a backup', () => {
     expect((await takeBackup(gateway, { folder: path, 'keep-days': 0.000000001 })).rotated).toEqual([created.backup]);
   });
 
-  it('counts only complete backups', async () => {
+  it('the rotation of backups counts only complete backups', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const good = await takeBackup(gateway, { folder: path });
@@ -157,7 +157,7 @@ describe('rotation after a backup', () => {
     expect(new Set((await takeBackup(gateway, { folder: path, keep: 2 })).rotated)).toEqual(new Set([good.backup, lost.backup]));
   });
 
-  it('does not run if the export fails', async () => {
+  it('the rotation of backups does not run if the export fails', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     await takeBackup(gateway, { folder: path });
@@ -199,7 +199,9 @@ describe('changed', () => {
     'last-backup-time',
     'timestamp',
     'password-encrypted',
-  ])('ignores in XML: %s', (name) => expect(readContent(`<${name}>1</${name}>`)).toBe(readContent(`<${name}>2</${name}>`)));
+  ])('the comparison with the last backup ignores in XML: %s', (name) =>
+    expect(readContent(`<${name}>1</${name}>`)).toBe(readContent(`<${name}>2</${name}>`)),
+  );
 
   it.each([
     ['a role named secret', '<role name="secret"><vlan>1</vlan></role>', '<role name="secret"><vlan>2</vlan></role>'],
@@ -207,16 +209,20 @@ describe('changed', () => {
     ['a switch for timestamps', '<include-timestamp>true</include-timestamp>', '<include-timestamp>false</include-timestamp>'],
     ['a switch for encryption', '<traffic-encrypted> yes </traffic-encrypted>', '<traffic-encrypted>no</traffic-encrypted>'],
     ['a switch as an attribute', '<log include-timestamp="on"/>', '<log include-timestamp="off"/>'],
-  ])('includes in XML %s', (_name, one, other) => expect(readContent(one)).not.toBe(readContent(other)));
+  ])('the comparison with the last backup includes in XML %s', (_name, one, other) =>
+    expect(readContent(one)).not.toBe(readContent(other)),
+  );
 
   it.each([
     ['an encrypted value', '<key type="secret">1</key>', '<key type="secret">2</key>'],
     ['what is in an encrypted element', '<x-encrypted><a>true</a>1</x-encrypted>', '<x-encrypted><a>false</a>2</x-encrypted>'],
     ['a time as an attribute', '<log timestamp="1"/>', '<log timestamp="2"/>'],
-  ])('ignores in the binary configuration: %s', (_name, one, other) => expect(readContent(one)).toBe(readContent(other)));
+  ])('the comparison with the last backup ignores in the binary configuration: %s', (_name, one, other) =>
+    expect(readContent(one)).toBe(readContent(other)),
+  );
 
   it.each(['backup-time', 'export-time', 'start-date', 'time-zone', 'last-resort', 'idle-timeout'])(
-    'includes in the binary configuration %s',
+    'the comparison with the last backup includes in the binary configuration %s',
     (name) => expect(readContent(`<${name}>1</${name}>`)).not.toBe(readContent(`<${name}>2</${name}>`)),
   );
 });

@@ -131,7 +131,7 @@ describe('compareTrees', () => {
 });
 
 describe('masking in a comparison', () => {
-  it('masks a secret that is added, removed or changed', () => {
+  it('a comparison masks a secret that is added, removed or changed', () => {
     expect(compareResources(PATH, { password: 'a' }, { password: 'b' })).toEqual([]);
     expect(compareResources(PATH, { password: 'a' }, {})).toEqual([{ path: PATH, field: '/password', before: '***', after: null }]);
     expect(compareResources(PATH, {}, { psk: 4711 })).toEqual([{ path: PATH, field: '/psk', before: null, after: '***' }]);
@@ -150,7 +150,7 @@ describe('masking in a comparison', () => {
     });
   });
 
-  it('shows values that reveal nothing', () => {
+  it('a comparison shows values that reveal nothing', () => {
     const empty = { password: '', token: null, secret: false, psk: undefined };
     expect(maskResourceSecrets(empty)).toEqual(empty);
     expect(maskResourceSecrets({ secret: 0 })).toEqual({ secret: '***' });
@@ -158,7 +158,7 @@ describe('masking in a comparison', () => {
     expect(maskResourceSecrets({ at: date, none: null })).toEqual({ at: date, none: null });
   });
 
-  it('cuts the name of a long field', () => {
+  it('a comparison cuts the name of a long field', () => {
     expect(toPointerSegment('a'.repeat(200))).toBe(`/${'a'.repeat(200)}`);
     expect(toPointerSegment('a'.repeat(201))).toBe(`/${'a'.repeat(200)}…`);
   });
@@ -207,7 +207,7 @@ describe('comparing scalar values', () => {
     [null, ['x'], false],
     [[], 'x', false],
     [['x'], [], false],
-  ])('compares %j and %j as expected', (one, other, same) => {
+  ])('comparing the scalar values %j and %j gives the expected result', (one, other, same) => {
     expect(fields({ a: one }, { a: other })).toEqual(same ? [] : [expect.stringMatching(/^\/a/)]);
   });
 

@@ -489,7 +489,7 @@ describe('missing-ok', () => {
     });
   });
 
-  it('treats a missing resource as deleted, and still throws other errors', async () => {
+  it('missing-ok treats a missing resource as deleted, and still throws other errors', async () => {
     const { simulator, call } = await startServing({});
     const notFound = new GatewayError('NOT_FOUND', 'It is not there.');
     expect(await ignoreNotFound(call, () => Promise.reject(notFound))).toEqual({ result: { info: [], warnings: [], errors: [] } });
@@ -501,7 +501,7 @@ describe('missing-ok', () => {
     expect(listRequestLines(simulator)).toEqual([request, request].map(({ path }) => `DELETE ${path}`));
   });
 
-  it('makes a dry run check whether a configuration path exists', async () => {
+  it('missing-ok makes a dry run check whether a configuration path exists', async () => {
     const simulator = await startTestSimulator();
     const planned = createRunContext(simulator, { dryRun: true });
     const listWrites: string[] = [];

@@ -567,7 +567,7 @@ describe('missing-ok of an operation', () => {
     ['request.delete', { path: 'system/certificates/device-certificates/nobody.example.com' }],
   ];
 
-  it.each(missing)('lets %s of a missing resource succeed, which fails without it', async (operation, input) => {
+  it.each(missing)('missing-ok lets %s of a missing resource succeed, which fails without it', async (operation, input) => {
     const { gateway } = await startSimulatorWithGateway({ cluster: 'active-active' });
     expect((await expectFailure(gateway.run(operation, input))).code).toBe('NOT_FOUND');
     const { envelope, data } = await gateway.run(operation, { ...input, 'missing-ok': true });
@@ -575,7 +575,7 @@ describe('missing-ok of an operation', () => {
     expect(data).toEqual({ result: { info: [], warnings: [], errors: [] } });
   });
 
-  it('plans no deletion of a missing resource, and does not excuse a missing server', async () => {
+  it('missing-ok plans no deletion of a missing resource, and does not excuse a missing server', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const path = 'users/user-roles/user-role';
     const dry = async (name: string) =>
@@ -611,7 +611,7 @@ describe('arrays of objects in an ensure', () => {
     { name: 'second', action: 'allow', note: 'kept 2' },
   ];
 
-  it('keeps the other fields of items with the same name, and shows the result in the difference', async () => {
+  it('an ensure keeps the other fields of items with the same name, and shows the result in the difference', async () => {
     const { gateway, puts } = await startWithResource({ rules, owner: 'x' });
     const input = {
       path: 'users/a',
@@ -633,13 +633,13 @@ describe('arrays of objects in an ensure', () => {
     expect((await gateway.run('config.ensure', input)).envelope.changed).toBe(false);
   });
 
-  it('keeps the other fields of items without a name by their index', async () => {
+  it('an ensure keeps the other fields of items without a name by their index', async () => {
     const { gateway, puts } = await startWithResource({ servers: [{ host: 'a', port: '1' }] });
     await gateway.run('config.ensure', { path: 'users/a', body: { servers: [{ host: 'b' }] } });
     expect(puts).toEqual([{ servers: [{ host: 'b', port: '1' }] }]);
   });
 
-  it('changes a resource whose only field is an array of texts, and an empty resource', async () => {
+  it('an ensure changes a resource whose only field is an array of texts, and an empty resource', async () => {
     for (const initial of [{ servers: ['a'] }, { servers: [] }, {}]) {
       const { gateway, puts } = await startWithResource(initial);
       await gateway.run('config.ensure', { path: 'users/a', body: { note: 'b' } });
@@ -651,7 +651,7 @@ describe('arrays of objects in an ensure', () => {
     ['1.0', '1'],
     [' text ', 'text'],
     ['TEXT', 'text'],
-  ])('says that %j will be written at every run if the appliance stores %j', async (sent, stored) => {
+  ])('an ensure says that %j will be written at every run if the appliance stores %j', async (sent, stored) => {
     const { gateway } = await startWithResource({ value: 'old' }, () => ({ value: stored }));
     const error = await expectFailure(gateway.run('config.ensure', { path: 'users/a', body: { value: sent } }));
     expect(error).toMatchObject({ code: 'CONFLICT', cause: { changed: true } });
@@ -659,7 +659,7 @@ describe('arrays of objects in an ensure', () => {
     expect(error.message).toContain('The same value will be written at every run');
   });
 
-  it('refuses a list that removes a parent and wants its child, before anything is sent', async () => {
+  it('an ensure refuses a list that removes a parent and wants its child, before anything is sent', async () => {
     const { gateway, puts } = await startWithResource({});
     const resources = [
       { path: 'users/a', absent: true },

@@ -31,7 +31,7 @@ function argumentsFor(url: string, out: string): string[] {
 }
 
 describe('gateway-conformance', () => {
-  it('writes the report and the profile, with the password from the environment', async () => {
+  it('the conformance command writes the report and the profile, with the password from the environment', async () => {
     const simulator = await startTestSimulator();
     const out = join(createTemporaryFolder(), 'result');
     const { code, printed, errors } = await run(argumentsFor(simulator.url, out));

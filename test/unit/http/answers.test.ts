@@ -124,7 +124,7 @@ describe.each([
   it.each([
     ['at the end', BODY.length],
     ['in the middle', 300_000],
-  ])('fails only the paused response when the appliance closes %s', async (_where, bytes) => {
+  ])('a closed connection fails only the paused response when the appliance closes %s', async (_where, bytes) => {
     const untilTheEnd = headOf('connection: close');
     for (const head of [
       untilTheEnd,

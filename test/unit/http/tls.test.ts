@@ -12,7 +12,7 @@ import { httpResponse, startRawServer } from '../../helpers/raw-server';
 afterEach(() => vi.unstubAllEnvs());
 
 describe('TLS to the appliance', () => {
-  it('refuses an untrusted certificate and sends nothing', async () => {
+  it('a gateway refuses an untrusted certificate and sends nothing', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { tls: {} });
     for (const operation of ['system.info', 'sessions.kill-all']) {
@@ -25,19 +25,19 @@ describe('TLS to the appliance', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('verifies even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+  it('a gateway verifies even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     const simulator = await startTestSimulator();
     expect((await expectFailure(gatewayFor(simulator, { tls: {} }).run('system.info'))).code).toBe('TLS');
     expect(simulator.requests).toEqual([]);
   });
 
-  it('skips verification when the settings disable it', async () => {
+  it('a gateway skips verification when the settings disable it', async () => {
     const gateway = gatewayFor(await startTestSimulator(), { tls: { rejectUnauthorized: false } });
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it('verifies the server name of the settings, which may differ from the URL', async () => {
+  it('a gateway verifies the server name of the settings, which may differ from the URL', async () => {
     const simulator = await startTestSimulator();
     const wrong = gatewayFor(simulator, { tls: { ca: simulatorCertificate.cert, servername: 'vpn.example.com' } });
     const error = await expectFailure(wrong.run('sessions.kill-all'));
@@ -47,7 +47,7 @@ describe('TLS to the appliance', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('presents a client certificate', async () => {
+  it('a gateway presents a client certificate', async () => {
     const client = selfSigned();
     const shown = (_asked: unknown, socket: Socket): string =>
       httpResponse(200, JSON.stringify({ shown: (socket as TLSSocket).getPeerX509Certificate()?.fingerprint256 ?? 'none' }));
@@ -57,13 +57,13 @@ describe('TLS to the appliance', () => {
     expect((await gatewayFor(server).run('system.info')).data).toEqual({ shown: 'none' });
   });
 
-  it('reports a port that speaks plain HTTP', async () => {
+  it('a gateway reports a port that speaks plain HTTP', async () => {
     const port = await listen(createServer((_request, response) => response.end('{}')));
     const error = await expectFailure(gatewayFor({ url: `https://127.0.0.1:${port}` }).run('system.info'));
     expect(error).toMatchObject({ code: 'TLS', message: expect.stringMatching(/plain HTTP port.*HTTPS port in the URL/) as string });
   });
 
-  it('suggests https:// when an HTTPS port is called over http://, whatever it answers', async () => {
+  it('a gateway suggests https:// when an HTTPS port is called over http://, whatever it answers', async () => {
     const simulator = await startTestSimulator();
     const alert = await startRawServer((_asked, socket) => void socket.end(Buffer.from('15030300020246', 'hex')), {
       plain: true,
@@ -80,7 +80,7 @@ describe('TLS to the appliance', () => {
     }
   });
 
-  it('does not suggest https:// after http:// has worked', async () => {
+  it('a gateway does not suggest https:// after http:// has worked', async () => {
     const cut = await startRawServer((_asked, socket) => void socket.destroy(), { plain: true });
     const error = await expectFailure(gatewayFor(cut).run('sessions.kill-all'));
     expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'CONNECTION' } });
@@ -94,7 +94,7 @@ describe('TLS to the appliance', () => {
     expect((await gatewayFor(server).run('system.info')).data).toEqual({ a: 1 });
   });
 
-  it('rejects an unreadable certificate with BAD_CONFIG', async () => {
+  it('a gateway rejects an unreadable certificate with BAD_CONFIG', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { tls: { ca: simulatorCertificate.cert, cert: 'no certificate', key: 'no key' } });
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -145,7 +145,7 @@ describe('TLS to the appliance', () => {
     ['ETIMEDOUT', 'CONNECTION', 'did not accept a connection in time'],
     ['EMFILE', 'CONNECTION', `Could not connect to ${HOST} (EMFILE). Check address, port and proxy.`],
     ['NO_CERT_HERE', 'CONNECTION', `Could not connect to ${HOST} (NO_CERT_HERE).`],
-  ])('explains %s, however it is wrapped', (code, expected, words) => {
+  ])('a gateway explains %s, however it is wrapped', (code, expected, words) => {
     const inner = coded(code);
     for (const thrown of [inner, new Error('outer', { cause: inner }), new AggregateError([inner, new Error('other')])]) {
       const error = toNetworkError(thrown, 'connecting', HOST);
@@ -164,13 +164,13 @@ describe('TLS to the appliance', () => {
     ['HPE_INVALID_CONSTANT', 'waiting', false, 'BAD_RESPONSE', `${HOST} did not answer with HTTP (HPE_INVALID_CONSTANT).`],
     ['UND_ERR_HEADERS_OVERFLOW', 'waiting', false, 'BAD_RESPONSE', `${HOST} did not answer with HTTP (UND_ERR_HEADERS_OVERFLOW).`],
     ['NO_HPE_THERE', 'waiting', false, 'CONNECTION', 'was cut before it answered'],
-  ])('explains %s at the stage %s with plain HTTP %s', (code, stage, plain, expected, words) => {
+  ])('a gateway explains %s at the stage %s with plain HTTP %s', (code, stage, plain, expected, words) => {
     const error = toNetworkError(coded(code), stage, HOST, plain);
     expect(error).toMatchObject({ code: expected, details: { sent: true } });
     expect(error.message).toContain(words);
   });
 
-  it('explains errors without a code, non-errors and circular causes', () => {
+  it('a gateway explains errors without a code, non-errors and circular causes', () => {
     const told = (thrown: unknown): unknown[] => {
       const { message, details } = toNetworkError(thrown, 'connecting', HOST);
       return [message.slice(`Could not connect to ${HOST} `.length).split('. ')[0], details];

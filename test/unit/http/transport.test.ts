@@ -81,7 +81,7 @@ describe('requests of a Transport', () => {
     [['127.0.0.1:PORT'], true],
     [['', 'example.com'], false],
     [['0.0.1', '127.', '*.0.0.2', '.0*.0.1', '127.0.0.1:1'], false],
-  ])('bypass the proxy for the exceptions %j', async (noproxy, past) => {
+  ])('requests bypass the proxy for the exceptions %j', async (noproxy, past) => {
     const server = await startRawServer(() => httpResponse(200, '{}'));
     const { url, tunnels } = await startProxy();
     const entries = noproxy.map((entry) => entry.replace('PORT', String(server.port)));

@@ -60,7 +60,7 @@ describe('Inventory.read', () => {
     ]);
   });
 
-  it('reads YAML aliases and merge keys', async () => {
+  it('Inventory.read reads YAML aliases and merge keys', async () => {
     const { appliances } = await read('- &eu { name: a, url: "https://a", tags: eu }\n- { <<: *eu, name: b }\n', 'yaml');
     expect(appliances.map(({ name, url, tags }) => [name, url, tags])).toEqual([
       ['a', 'https://a', ['eu']],
@@ -68,12 +68,12 @@ describe('Inventory.read', () => {
     ]);
   });
 
-  it('detects the format by the name of the file', () => {
+  it('Inventory.read detects the format by the name of the file', () => {
     expect(['a.json', 'b.YAML', 'c.yml', 'd.csv'].map(detectInventoryFormat)).toEqual(['json', 'yaml', 'yaml', 'csv']);
     expect(() => detectInventoryFormat('e.xlsx')).toThrow('must end in');
   });
 
-  it('accepts an empty list', async () => {
+  it('Inventory.read accepts an empty list', async () => {
     for (const [text, format] of [
       ['[]', 'json'],
       ['', 'yaml'],
@@ -83,7 +83,7 @@ describe('Inventory.read', () => {
       expect((await read(text, format)).size).toBe(0);
   });
 
-  it('loads a thousand appliances in any format without creating a gateway', async () => {
+  it('Inventory.read loads a thousand appliances in any format without creating a gateway', async () => {
     const many = Array.from({ length: 1000 }, (_, n) => ({ name: `vpn-${n}`, url: `https://vpn-${n}.example.com`, tags: ['eu'] }));
     const rows = many.map(({ name, url }) => `${name},${url},eu`).join('\n');
     for (const [text, format] of [

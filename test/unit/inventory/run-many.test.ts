@@ -219,7 +219,7 @@ describe('runOnMany', () => {
       // Other tools counted failures for each batch separately (Ansible #32255, Salt #54521).
       [{ maxFailures: 3, concurrency: 2, batch: 2 }, 3],
       [{ maxFailures: 3, concurrency: 2, batch: '10%', canary: 0 }, 3],
-    ])('stops the run with %j, counted over all batches', async (options, most) => {
+    ])('maxFailures stops the run with %j, counted over all batches', async (options, most) => {
       breaks(...fleet.entries.filter((_, index) => index % 2 === 1).map(({ name }) => name));
       const { data, envelope } = await on('*', SESSIONS, {}, options);
       expect(data.failed).toBeGreaterThan(most);
@@ -228,7 +228,7 @@ describe('runOnMany', () => {
       expect(touched()).toHaveLength(data.ok + data.failed);
     });
 
-    it('stops nothing below the limit', async () => {
+    it('maxFailures stops nothing below the limit', async () => {
       breaks('vpn-001', 'vpn-009', 'vpn-030');
       const { data, envelope } = await on('*', SESSIONS, {}, { maxFailures: 3 });
       expect([data.failed, data.skipped, envelope.stopped]).toEqual([3, 0, undefined]);
@@ -380,7 +380,7 @@ describe('runOnMany', () => {
       expect(fleet.appliances.map(writes).reduce((a, b) => a + b)).toBe(2);
     });
 
-    it('shows the planned changes of each appliance in the given language', async () => {
+    it('an approval shows the planned changes of each appliance in the given language', async () => {
       const asked: unknown[] = [];
       const targets = inventory.select('vpn-001 | vpn-002');
       const role = (description: string) => ({ path: 'users/user-roles/user-role/Users', body: { description } });
@@ -413,7 +413,7 @@ describe('runOnMany', () => {
       expect([error.code, touched()]).toEqual(['NOT_FOUND', ['vpn-001']]);
     });
 
-    it('sends nothing if it is declined', async () => {
+    it('an approval sends nothing if it is declined', async () => {
       someone('vpn-002');
       const declined = new GatewayError('DECLINED', 'No.');
       const run = on('vpn-00*', KILL, { name: 'j.doe' }, { approve: () => Promise.reject(declined) });
@@ -423,7 +423,7 @@ describe('runOnMany', () => {
       await on('vpn-002', KILL, { name: 'j.doe' });
     });
 
-    it('does not cover sessions that started after the plan', async () => {
+    it('an approval does not cover sessions that started after the plan', async () => {
       someone('vpn-002');
       const { data } = await on(
         'vpn-00*',
@@ -442,7 +442,7 @@ describe('runOnMany', () => {
       await on('vpn-00*', KILL, { name: 'j.doe' });
     });
 
-    it('starts nothing more after a failed canary and leaves no run waiting', async () => {
+    it('an approval starts nothing more after a failed canary and leaves no run waiting', async () => {
       someone('vpn-001', 'vpn-002', 'vpn-003');
       fleet.getAppliance('vpn-001').fault({ match: ({ method }) => method === 'DELETE', status: 422, body: '{}' });
       const run = on('vpn-00*', KILL, { name: 'j.doe' }, { canary: 1, approve: () => Promise.resolve({ by: null, at: 'now' }) });
@@ -452,7 +452,7 @@ describe('runOnMany', () => {
       await on('vpn-00*', KILL, { name: 'j.doe' });
     });
 
-    it('sends nothing if the run is aborted meanwhile, and is not asked for a dry run or a read', async () => {
+    it('an approval sends nothing if the run is aborted meanwhile, and is not asked for a dry run or a read', async () => {
       someone('vpn-002');
       const stop = new AbortController();
       const asked = () => Promise.reject(new Error('asked'));
@@ -474,7 +474,7 @@ describe('runOnMany', () => {
       expect(envelope).toMatchObject({ ok: true, changed: false });
     });
 
-    it('reports appliances whose plan failed', async () => {
+    it('an approval reports appliances whose plan failed', async () => {
       someone('vpn-001');
       breaks('vpn-002');
       const { data } = await on('vpn-001 | vpn-002', KILL, { name: 'j.doe' }, { approve: () => Promise.resolve({ by: null, at: 'now' }) });

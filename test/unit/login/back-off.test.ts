@@ -45,19 +45,19 @@ describe('BackOff after a failed login', () => {
     ['BAD_CONFIG', 0],
     ['LOGIN_PAUSED', 0],
     ['OUTCOME_UNKNOWN', 0],
-  ])('after %s pauses for %i s', async (code, seconds) => {
+  ])('BackOff after %s pauses for %i s', async (code, seconds) => {
     const { of } = clocked();
     await of().recordFailure(error(code));
     expect(await pausedFor(of())).toBe(seconds);
   });
 
-  it('does not pause when nothing was sent', async () => {
+  it('BackOff does not pause when nothing was sent', async () => {
     const { of } = clocked();
     await of().recordFailure(error('CONNECTION', { sent: false }));
     expect(await pausedFor(of())).toBe(0);
   });
 
-  it('pauses only this account', async () => {
+  it('BackOff pauses only this account', async () => {
     const { of } = clocked();
     await of().recordFailure(error('LOGIN_REJECTED'));
     expect(await pausedFor(of({ username: 'other' }))).toBe(0);
@@ -65,7 +65,7 @@ describe('BackOff after a failed login', () => {
     expect(await pausedFor(of({ url: 'https://vpn.example.com/' }))).toBe(60);
   });
 
-  it('doubles each pause up to 15 minutes and never shortens one', async () => {
+  it('BackOff doubles each pause up to 15 minutes and never shortens one', async () => {
     const { of, pass } = clocked();
     for (const seconds of [60, 120, 240, 480, 900, 900]) {
       await of().recordFailure(error('LOGIN_REJECTED'));
@@ -77,7 +77,7 @@ describe('BackOff after a failed login', () => {
     expect(await pausedFor(of())).toBe(900);
   });
 
-  it('starts over after an accepted key and after a day', async () => {
+  it('BackOff starts over after an accepted key and after a day', async () => {
     const { of, pass } = clocked();
     await of().recordFailure(error('TIMEOUT'));
     await of().recordFailure(error('TIMEOUT'));
@@ -94,7 +94,7 @@ describe('BackOff after a failed login', () => {
     expect(await pausedFor(of())).toBe(5);
   });
 
-  it('respects a longer Retry-After up to 15 minutes', async () => {
+  it('BackOff respects a longer Retry-After up to 15 minutes', async () => {
     for (const [asked, seconds] of [
       [1, 5],
       [30, 30],
@@ -108,7 +108,7 @@ describe('BackOff after a failed login', () => {
 });
 
 describe('BackOff after a refused fresh key', () => {
-  it('pauses separately from failed logins and forgets the length soon', async () => {
+  it('BackOff pauses separately from failed logins and forgets the length soon', async () => {
     const { of, pass } = clocked();
     await of().pause('UNAUTHORIZED', 401);
     expect(await pausedFor(of())).toBe(5);
@@ -125,7 +125,7 @@ describe('BackOff after a refused fresh key', () => {
     expect(await pausedFor(of())).toBe(5);
   });
 
-  it('reports the refused login when both pauses apply', async () => {
+  it('BackOff reports the refused login when both pauses apply', async () => {
     const { of } = clocked();
     await of().pause('UNAUTHORIZED', 401);
     await of().recordFailure(error('LOGIN_REJECTED', { sent: true, status: 401 }));
@@ -134,7 +134,7 @@ describe('BackOff after a refused fresh key', () => {
 });
 
 describe('BackOff after a futile login for a 403', () => {
-  it('prevents such logins for ten minutes at this appliance only', async () => {
+  it('BackOff prevents such logins for ten minutes at this appliance only', async () => {
     const { of, pass } = clocked();
     expect(await of().canRenewAfterForbidden()).toBe(true);
     await of().recordFutileRenewal();
@@ -160,7 +160,7 @@ describe('BackOff during a pause', () => {
     ['UNAUTHORIZED', 401, /^The appliance refused a key that it had issued just before\. No login is tried for another 5 s/],
     ['CONNECTION', undefined, /^The last login ended without a key \(CONNECTION\)\. No login is tried/],
     ['APPLIANCE_ERROR', 503, /^The last login ended without a key \(APPLIANCE_ERROR, status 503\)\./],
-  ])('explains reason, end and remedy for %s %s', async (code, status, words) => {
+  ])('BackOff explains reason, end and remedy for %s %s', async (code, status, words) => {
     const { of } = clocked();
     await of().pause(code, status);
     const refusal = await expectFailure(of().throwIfPaused());
@@ -170,7 +170,7 @@ describe('BackOff during a pause', () => {
     expect([String(pausedUntil), String(pausedBecause)]).toEqual([expect.stringMatching(/^2026-11-21T08:0[01]:\d\dZ$/), code]);
   });
 
-  it('reports the step that still waits for an answer', async () => {
+  it('BackOff reports the step that still waits for an answer', async () => {
     const { of } = clocked();
     await of().pause('SECOND_FACTOR_REQUIRED', 200);
     const refusal = await expectFailure(of().throwIfPaused('r1'));
@@ -181,7 +181,7 @@ describe('BackOff during a pause', () => {
     expect((await expectFailure(of().throwIfPaused())).details).not.toHaveProperty('resumeId');
   });
 
-  it('reports between one second and the full pause, wherever the clock is set', async () => {
+  it('BackOff reports between one second and the full pause, wherever the clock is set', async () => {
     const { of, pass } = clocked();
     await of().pause('LOGIN_REJECTED', 401);
     pass(20);
@@ -197,7 +197,7 @@ describe('BackOff during a pause', () => {
     expect(await pausedFor(fixed)).toBe(1);
   });
 
-  it('ignores stored values of another version', async () => {
+  it('BackOff ignores stored values of another version', async () => {
     const coordination = new ProcessCoordination(() => 0);
     const settings = checkSettings(settingsFor({ url: 'https://vpn.example.com' }));
     const backOff = new BackOff(settings, coordination);

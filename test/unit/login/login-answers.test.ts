@@ -52,7 +52,7 @@ describe('a login that gets another status', () => {
     [422, 'LOGIN_REJECTED'],
     [402, 'APPLIANCE_ERROR'],
     [500, 'APPLIANCE_ERROR'],
-  ])('%i fails with %s and is not repeated at once', async (status, code) => {
+  ])('a login that gets %i fails with %s and is not repeated at once', async (status, code) => {
     const gateway = await answering(status);
     const error = await expectFailure(gateway.run('system.info'));
     expect([error.code, error.details.status]).toEqual([code, status]);

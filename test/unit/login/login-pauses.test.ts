@@ -172,7 +172,7 @@ describe('Retry-After of a login', () => {
     ['86400', 900],
     ['soon', 5],
     ['-5', 5],
-  ])('%s pauses logins for %i s', async (header, seconds) => {
+  ])('the header Retry-After %s pauses logins for %i s', async (header, seconds) => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, times: Infinity, status: 429, headers: { 'retry-after': header } });
     expect((await expectFailure(info(gateway))).code).toBe('APPLIANCE_ERROR');
@@ -183,7 +183,7 @@ describe('Retry-After of a login', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('accepts seconds and dates', () => {
+  it('the header Retry-After accepts seconds and dates', () => {
     const now = Date.UTC(2026, 10, 20, 8, 0, 0);
     expect(parseRetryAfterMs(' 30 ', now)).toBe(30_000);
     expect(parseRetryAfterMs('Fri, 20 Nov 2026 08:02:00 GMT', now)).toBe(120_000);
@@ -193,7 +193,7 @@ describe('Retry-After of a login', () => {
     expect(parseRetryAfterMs(undefined, now)).toBeUndefined();
   });
 
-  it('respects a date', async () => {
+  it('the header Retry-After can be a date', async () => {
     const { simulator, gateway } = await clocked();
     const at = new Date(Date.now() + 300_000).toUTCString();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, status: 503, headers: { 'retry-after': at } });

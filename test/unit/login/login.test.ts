@@ -26,7 +26,7 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 describe('login methods', () => {
-  it('logs in to a realm on first use, in UTF-8', async () => {
+  it('a gateway logs in to a realm on first use, in UTF-8', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { realm: 'Büro Admins', username: 'jürgen', password: 'pä:ss"wörd' },
       { realm: 'Büro Admins', username: 'jürgen', password: 'pä:ss"wörd' },
@@ -45,7 +45,7 @@ describe('login methods', () => {
     ['legacy by POST', { login: 'legacy' }, {}, 'POST'],
     ['legacy by GET, 400 to POST', { login: 'legacy' }, { variants: { legacyLogin: 'get' } }, 'GET'],
     ['legacy by GET, 405 to POST', { login: 'legacy' }, { variants: { legacyLogin: 'get', wrongMethodStatus: 405 } }, 'GET'],
-  ])('uses %s', async (_name, settings, options, method) => {
+  ])('a gateway logs in with %s', async (_name, settings, options, method) => {
     const { simulator, gateway } = await startSimulatorWithGateway(options, settings);
     await gateway.run('system.info');
     expect(listLoginSteps(simulator).at(-1)).toMatchObject({
@@ -59,7 +59,7 @@ describe('login methods', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('explains that the release no longer has a legacy login', async () => {
+  it('a gateway explains that the release no longer has a legacy login', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { legacyLogin: 'unsupported' } }, { login: 'legacy' });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({
       code: 'NOT_FOUND',
@@ -67,7 +67,7 @@ describe('login methods', () => {
     });
   });
 
-  it('uses a pasted key and reports when it has expired', async () => {
+  it('a gateway uses a pasted key and reports when it has expired', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const [key] = simulator.state.login.keys.values();
@@ -81,7 +81,7 @@ describe('login methods', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('rejects a login that returns neither key nor step', async () => {
+  it('a gateway rejects a login that returns neither key nor step', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { loginAnswer: 'neither' } });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('BAD_RESPONSE');
   });

@@ -62,7 +62,7 @@ const flow: Partial<Settings> = { secondFactor: 'flow' };
 const byCode: SimulatorOptions = { secondFactor: { password: '123456' } };
 
 describe('Session', () => {
-  it('refuses to give a key after close and says why', async () => {
+  it('Session refuses to give a key after close and says why', async () => {
     const { session, again } = await driven();
     const other = again();
     session.close();
@@ -75,7 +75,7 @@ describe('Session', () => {
     expect((await expectFailure(session.key(silent))).code).toBe('ABORTED');
   });
 
-  it('shares one running login, except a forgotten one', async () => {
+  it('Session shares one running login, except a forgotten one', async () => {
     const { simulator, session } = await driven();
     const first = held(simulator);
     const before = session.key(silent);
@@ -92,7 +92,7 @@ describe('Session', () => {
     expect([simulator.logins, session.currentKey === old, session.currentKey === (await after)]).toEqual([2, false, true]);
   });
 
-  it('masks a key, also in header form, for all present and later gateways', async () => {
+  it('Session masks a key, also in header form, for all present and later gateways', async () => {
     const { session, redactor, again } = await driven();
     const { apiKey, authorization, rejectedWhenFresh } = await session.key(silent);
     expect(rejectedWhenFresh).toBe(false);
@@ -101,7 +101,7 @@ describe('Session', () => {
     for (const each of [redactor, later]) expect(each.text(`${apiKey} ${authorization}`)).toBe(`${MASK} Basic ${MASK}`);
   });
 
-  it('keeps a pasted key until the appliance refuses it, even after forget', async () => {
+  it('Session keeps a pasted key until the appliance refuses it, even after forget', async () => {
     const { simulator, session, again } = await driven({ login: 'key', apiKey: 'pasted' });
     const { currentKey } = session;
     expect(currentKey?.apiKey).toBe('pasted');
@@ -138,7 +138,7 @@ describe('Session.recordResponse', () => {
     expect(key.isAccepted).toBe(accepted);
   });
 
-  it('ends a pause and resets its length when a key is accepted', async () => {
+  it('recordResponse ends a pause and resets its length when a key is accepted', async () => {
     const { settings, session, coordination } = await driven();
     const first = await session.key(silent);
     await session.handleUnauthorized(first);

@@ -218,7 +218,7 @@ describe('Memory of the process coordination', () => {
     expect(coordination.size.held).toBe(0);
   });
 
-  it('removes expired values automatically', async () => {
+  it('processCoordination removes expired values automatically', async () => {
     const { coordination, pass } = clocked();
     for (let index = 0; index < 5000; index++) {
       await coordination.set(`key ${index}`, index, 100);
@@ -229,7 +229,7 @@ describe('Memory of the process coordination', () => {
     expect(await coordination.get('key 4999')).toBe(4999);
   });
 
-  it('removes only expired values when many new values arrive', async () => {
+  it('processCoordination removes only expired values when many new values arrive', async () => {
     const { coordination, pass } = clocked();
     for (let index = 0; index < 64; index++) await coordination.set(`key ${index}`, index, index < 60 ? 100 : 101);
     pass(100);
@@ -243,7 +243,7 @@ describe('Memory of the process coordination', () => {
     expect(await coordination.get('key 64')).toBe(64);
   });
 
-  it('drops the oldest values when it holds too many', async () => {
+  it('processCoordination drops the oldest values when it holds too many', async () => {
     const { coordination } = clocked();
     for (let index = 0; index <= 10_000; index++) await coordination.set(`key ${index}`, index, 3_600_000);
     // A quarter, and then there is one more.
@@ -255,7 +255,7 @@ describe('Memory of the process coordination', () => {
     expect(await coordination.get('key 0')).toBeUndefined();
   });
 
-  it('drops all values on reset, except leases that are held', async () => {
+  it('processCoordination drops all values on reset, except leases that are held', async () => {
     const { coordination } = clocked();
     await coordination.set('key', 1, 1000);
     let leave = (): void => undefined;
@@ -268,7 +268,7 @@ describe('Memory of the process coordination', () => {
     expect(coordination.size.held).toBe(0);
   });
 
-  it('removes its abort listener as soon as nobody waits', async () => {
+  it('processCoordination removes its abort listener as soon as nobody waits', async () => {
     const { coordination } = clocked();
     const [began, left] = [new AbortController(), new AbortController()];
     let leave = (): void => undefined;
@@ -286,7 +286,7 @@ describe('Memory of the process coordination', () => {
     expect(listening()).toEqual([0, 0]);
   });
 
-  it('does not depend on the system clock', async () => {
+  it('processCoordination does not depend on the system clock', async () => {
     const coordination = new ProcessCoordination();
     const real = Date.now;
     try {

@@ -263,19 +263,19 @@ describe('The JSON body of a request', () => {
 });
 
 describe('Gateway.run with an unknown operation or a bad body', () => {
-  it.each(['sessions.lst', 'sessions', '', 'toString', 'config.constructor'])('rejects the operation name %s', async (name) => {
+  it.each(['sessions.lst', 'sessions', '', 'toString', 'config.constructor'])('Gateway.run rejects the operation name %s', async (name) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run(name));
     expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false, operation: name, request: null, requests: 0 } });
     expect(simulator.requests).toEqual([]);
   });
 
-  it('lists the operations of the area in the error', async () => {
+  it('Gateway.run lists the operations of the area in the error', async () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.lst'))).message).toMatch(/sessions\.list.*sessions\.kill-all/);
   });
 
-  it('rejects a body that JSON cannot represent before it sends anything, also in a dry run', async () => {
+  it('Gateway.run rejects a body that JSON cannot represent before it sends anything, also in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const body: Record<string, unknown> = { name: 'a' };
     body.self = body;

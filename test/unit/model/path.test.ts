@@ -119,7 +119,7 @@ describe('encodedPath with special values', () => {
     ['roles/{{ payload.id }}', '/roles/7'],
     ['roles/a {{payload.id}}/', '/roles/a%207/'],
     ['no tag', '/no%20tag'],
-  ])('encodes the value as one segment: %s', (template, path) => expect(expand(template)).toBe(path));
+  ])('encodedPath encodes the value as one segment: %s', (template, path) => expect(expand(template)).toBe(path));
 
   it.each([
     'roles/{{payload.none}}',
@@ -137,7 +137,7 @@ describe('encodedPath with special values', () => {
     'roles/{{!payload}}',
     'roles/{{=<% %>=}}',
     'roles/{{payload.name',
-  ])('rejects %s', (template) => expect(getThrownCode(() => expand(template))).toBe('BAD_INPUT'));
+  ])('encodedPath rejects %s', (template) => expect(getThrownCode(() => expand(template))).toBe('BAD_INPUT'));
 });
 
 describe('A path segment that is not allowed', () => {
@@ -164,7 +164,7 @@ describe('A path segment that is not allowed', () => {
 });
 
 describe('encodedPath with several names', () => {
-  it('encodes each name as one segment', () => {
+  it('encodedPath encodes each name as one segment', () => {
     expect(encodedPath`/a/${'b/c'}/d/${'.e'}`).toBe('/a/b%2Fc/d/%2Ee');
     expect(encodedPath`/a`).toBe('/a');
   });
@@ -173,7 +173,7 @@ describe('encodedPath with several names', () => {
     ['', 'A name is empty: the request would go to all of them.'],
     ['.', 'The name "." cannot be sent: in a URL it means another path.'],
     ['..', 'The name ".." cannot be sent'],
-  ])('rejects the name "%s"', (name, words) => expect(getThrownError(() => encodedPath`/a/${name}`)?.message).toContain(words));
+  ])('encodedPath rejects the name "%s"', (name, words) => expect(getThrownError(() => encodedPath`/a/${name}`)?.message).toContain(words));
 });
 
 describe('The path of gateway-request', () => {

@@ -92,7 +92,7 @@ describe.each(table)('Random input of %s', (name, { fields, example }) => {
   const given = 'folder' in example.input ? { ...example.input, folder } : example.input;
   const free = Object.keys(fields).filter((field) => !PLACES.has(field));
 
-  it.runIf(free.length > 0)('is accepted or rejected, and never causes a request that breaks the URL rules', async () => {
+  it.runIf(free.length > 0)('a random run is accepted or rejected, and never causes a request that breaks the URL rules', async () => {
     const server = await startRawServer(fine);
     const gateway = gatewayFor(server);
     const some = fc.record(Object.fromEntries(free.map((field) => [field, value])), { requiredKeys: [] });
@@ -107,7 +107,7 @@ describe.each(table)('Random input of %s', (name, { fields, example }) => {
     );
   });
 
-  it('ends with an outcome for any response of the appliance', async () => {
+  it('a random run ends with an outcome for any response of the appliance', async () => {
     let answer = '';
     const server = await startRawServer(() => answer);
     const gateway = gatewayFor(server);

@@ -32,11 +32,11 @@ describe('The redactor, for a secret that was escaped several times,', () => {
       'JSON with every sign as its number, twice',
       inJson(SECRET.replace(/[^]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)),
     ],
-  ])('finds the secret as %s and leaves the text around it', (_how, form) => {
+  ])('the redactor finds the secret as %s and leaves the text around it', (_how, form) => {
     expect(mask(`before ${form} after`, SECRET)).toBe('before •••• after');
   });
 
-  it('finds the secret in hexadecimal digits of either case unless it is too short', () => {
+  it('the redactor finds the secret in hexadecimal digits of either case unless it is too short', () => {
     const digits = Buffer.from(SECRET).toString('hex');
     expect(mask(`was ${digits}, ${digits.toUpperCase()}.`, SECRET)).toBe('was ••••, ••••.');
     expect(mask('pin 31323334', '1234')).toBe('pin ••••');
@@ -45,7 +45,7 @@ describe('The redactor, for a secret that was escaped several times,', () => {
     expect(mask(`was ${Buffer.from(long).toString('hex')}`, long)).toBe('was ••••');
   });
 
-  it('finds any secret after any two escapes', () => {
+  it('the redactor finds any secret after any two escapes', () => {
     const ways = [inJson, encodeURIComponent, inForm, inMarkup];
     const secrets = fc.string({ unit: 'grapheme', minLength: 6, maxLength: 40 }).filter((one) => one.isWellFormed() && /[^\w\s]/.test(one));
     const how = fc.array(fc.constantFrom(...ways), { minLength: 0, maxLength: 2 });

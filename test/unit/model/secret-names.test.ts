@@ -4,7 +4,7 @@ import { listLeafTexts, isSecretPair, findSecrets, findInputSecrets } from '../.
 import { contentField, requiredField, textField, type Fields } from '../../../src/model/operation';
 
 describe('Masking of secrets', () => {
-  it('leaves all other text unchanged', () => {
+  it('the redactor leaves all other text unchanged', () => {
     const redactor = new Redactor().add('geheim', 'a', undefined, '');
     expect(redactor.text('a database of geheimnisse, a-b')).toBe('•••• database of ••••nisse, ••••-b');
     const value = { list: ['geheim', 1, null, true], deep: { geheim: 'x' } };
@@ -14,11 +14,11 @@ describe('Masking of secrets', () => {
   });
 
   it.each(['p&quot;a&amp;ü&lt;1&#39;4', 'p&quot;a&amp;ü&lt;1&apos;4', 'p&#34;a&amp;ü&lt;1&#39;4', 'p"a&amp;ü&lt;1\'4'])(
-    'finds a secret with the escapes of web pages and XML: %s',
+    'the redactor finds a secret with the escapes of web pages and XML: %s',
     (quoted) => expect(new Redactor().add('p"a&ü<1\'4').text(`<p>no ${quoted} here</p>`)).toBe('<p>no •••• here</p>'),
   );
 
-  it.each(['x', '-----BEGIN PRIVATE KEY-----\n'])('masks a long secret that is cut off: %j', (begin) => {
+  it.each(['x', '-----BEGIN PRIVATE KEY-----\n'])('the redactor masks a long secret that is cut off: %j', (begin) => {
     const secret = `${begin}${Array.from({ length: 300 }, (_, index) => (index * 7919).toString(36)).join('')}`;
     const redactor = new Redactor().add(secret);
     expect(redactor.text(`no: ${secret.slice(0, 100)}`)).toBe('no: ••••');
@@ -26,9 +26,10 @@ describe('Masking of secrets', () => {
     expect(redactor.text(`no: ${Buffer.from(secret).toString('base64').slice(0, 120)}`)).toBe('no: ••••');
   });
 
-  it('masks the longer of two secrets first', () => expect(new Redactor().add('abcd', 'abcdef').text('abcdef abcd')).toBe('•••• ••••'));
+  it('the redactor masks the longer of two secrets first', () =>
+    expect(new Redactor().add('abcd', 'abcdef').text('abcdef abcd')).toBe('•••• ••••'));
 
-  it('masks secrets that its gateway learns later', () => {
+  it('the redactor masks secrets that its gateway learns later', () => {
     const origin = new Redactor().add('lasting');
     const own = origin.with(['own one']);
     origin.addTemporary('passing');
@@ -36,7 +37,7 @@ describe('Masking of secrets', () => {
     expect(origin.text('own one')).toBe('own one');
   });
 
-  it('accepts half of a surrogate pair as a secret', () => {
+  it('the redactor accepts half of a surrogate pair as a secret', () => {
     expect(new Redactor().add('half\ud83d').text('ok')).toBe('ok');
   });
 
@@ -63,14 +64,14 @@ describe('Masking of secrets', () => {
     ['in JSON of ASCII', JSON.stringify(SECRET).slice(1, -1).replace('ä', '\\u00E4'), ''],
     ['in XML', SECRET.replaceAll('&', '&amp;').replaceAll('<', '&lt;'), ''],
     ['in HTML by numbers', SECRET.replace('ä', '&#228;').replace('/', '&#x2F;').replaceAll('&#x', '&#X'), ''],
-  ])('finds a secret %s', (_how, text, inside) => {
+  ])('the redactor finds a secret %s', (_how, text, inside) => {
     const redactor = new Redactor().add(SECRET);
     if (inside === '') expect(redactor.text(`before ${text} behind`)).toBe('before •••• behind');
     else expect(redactor.text(text)).not.toContain(inside);
     expect(redactor.text(`before ${text.slice(0, 8)}`)).toBe(`before ${text.slice(0, 8)}`);
   });
 
-  it('masks everything after the beginning of a long secret, whatever its length', () => {
+  it('the redactor masks everything after the beginning of a long secret, whatever its length', () => {
     for (const secret of ['-----BEGIN PRIVATE KEY-----\n' + 'QUJD\n'.repeat(4000), 'x'.repeat(50_000), 'ä€'.repeat(300_000)]) {
       const redactor = new Redactor().add(secret);
       expect(redactor.text(`it was ${secret}!`)).toBe('it was ••••');
@@ -80,9 +81,10 @@ describe('Masking of secrets', () => {
     }
   });
 
-  it('masks overlapping secrets as one', () => expect(new Redactor().add('abcdef', 'defghi').text('xabcdefghix')).toBe('x••••x'));
+  it('the redactor masks overlapping secrets as one', () =>
+    expect(new Redactor().add('abcdef', 'defghi').text('xabcdefghix')).toBe('x••••x'));
 
-  it('masks the whole value, and does not throw, if the value cannot be read', () => {
+  it('the redactor masks the whole value, and does not throw, if the value cannot be read', () => {
     const odd = {
       get body(): string {
         throw new Error('no');

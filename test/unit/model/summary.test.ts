@@ -175,7 +175,7 @@ describe('The summary of a run', () => {
   });
 });
 
-it.each([...operations])('%s has a text for every possible result', (name, { summary = {}, effect, fields }) => {
+it.each([...operations])('the operation %s has a summary text for every possible result', (name, { summary = {}, effect, fields }) => {
   const keys = Object.keys(summary);
   expect(keys).toEqual(expect.arrayContaining([keys.find((key) => ['done', 'found', 'many', 'unchanged'].includes(key)) ?? 'done']));
   for (const [key, words] of Object.entries(summary)) {

@@ -322,7 +322,7 @@ describe('onAppliance', () => {
 });
 
 describe('memoize', () => {
-  it('finds a fact once for all callers, and again after a failure', async () => {
+  it('memoize finds a fact once for all callers, and again after a failure', async () => {
     const call = idle();
     let found = 0;
     const find = (): Promise<string> => Promise.resolve(`fact ${++found}`);
@@ -336,7 +336,7 @@ describe('memoize', () => {
     expect([(await one).code, (await other).code, await call.memoize('c', find)]).toEqual(['NOT_FOUND', 'NOT_FOUND', 'fact 3']);
   });
 
-  it('continues for a waiting caller if the first caller is canceled', async () => {
+  it('memoize continues for a waiting caller if the first caller is canceled', async () => {
     const call = idle();
     let cancel = (): void => undefined;
     const looking = call.memoize('a', () => new Promise((_, reject) => (cancel = () => reject(new GatewayError('ABORTED', 'Cancelled.')))));
@@ -345,7 +345,7 @@ describe('memoize', () => {
     expect([(await expectFailure(looking)).code, await waiting]).toEqual(['ABORTED', 'found']);
   });
 
-  it('rejects when the waiting caller is canceled', async () => {
+  it('memoize rejects when the waiting caller is canceled', async () => {
     const stop = new LightAbortController();
     const call = idle({ signal: stop });
     void call.memoize('a', () => new Promise(() => undefined));

@@ -306,7 +306,7 @@ describe('Gateways that reach the same account in the same way', () => {
 it.each([
   ['rate', [0, -1, 10_001, Number.NaN, 'x']],
   ['waiting', [-1, 1.5, 1_000_001, Number.NaN, 'x']],
-])('reject invalid values of %s', (name, odd) => {
+])('gateways reject invalid values of %s', (name, odd) => {
   for (const value of odd)
     expect(
       getThrownError(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), [name]: value })),

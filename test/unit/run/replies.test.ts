@@ -158,7 +158,7 @@ describe('A message that the interface names in an envelope', () => {
     'This node is not part of an Active-Passive cluster. The operation is invalid.',
   ];
 
-  it.each(named)('%s is REJECTED with any envelope', async (message) => {
+  it.each(named)('the message %s is REJECTED with any envelope', async (message) => {
     for (const status of [200, 201, 400, 404, 422, 500]) {
       for (const list of ['info', 'warnings', 'errors']) {
         const { simulator, gateway } = await startSimulatorWithGateway();

@@ -49,7 +49,7 @@ describe('An error status', () => {
       'APPLIANCE_ERROR',
       `The appliance redirects elsewhere (${status}), which is not followed because the key goes to its own address only. Check the URL`,
     ]),
-  ])('%i is %s, with a message that says what to do', (status, code, words) => {
+  ])('status %i is %s, with a message that says what to do', (status, code, words) => {
     const bare = getThrownError(() => assertSuccessStatus(reply(status)));
     expect(bare).toMatchObject({ code, message: `${words}.`, details: { status, result: none, sent: true } });
     const said = getThrownError(() => assertSuccessStatus(reply(status, errors)));
@@ -78,7 +78,7 @@ describe('An error status', () => {
     ['403 alone', 403, '', true],
     ['401', 401, '', false],
     ['404', 404, '<html>', false],
-  ])('%s can mean an expired key: %s', (_what, status, body, bare) => {
+  ])('status %s can mean an expired key: %s', (_what, status, body, bare) => {
     expect(isForbiddenWithoutResult(reply(status, body))).toBe(bare);
   });
 });
@@ -142,7 +142,7 @@ describe('A message named by the interface', () => {
     'failed to EXTRACT configuration files',
     'not part of an Active/Passive cluster',
     'not part of an active-passive cluster',
-  ])('%s is a refusal in any list with any status', (text) => {
+  ])('the message %s is a refusal in any list with any status', (text) => {
     for (const list of ['info', 'warnings', 'errors']) {
       const body = lists({ [list]: message('Something else.', `Error: ${text}!`) });
       expect(refused(() => readWriteResult(reply(200, body)))).toMatchObject({

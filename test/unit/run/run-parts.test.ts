@@ -86,7 +86,7 @@ describe('The retry policy', () => {
     ['APPLIANCE_ERROR', {}, false],
     ['NOT_FOUND', { status: 500 }, false],
     ['TIMEOUT', {}, false],
-  ])('for %s %j allows a second read: %s', (code, details, repeated) => {
+  ])('the retry policy for %s %j allows a second read: %s', (code, details, repeated) => {
     expect(isRetryable(error(code, details))).toBe(repeated);
   });
 
@@ -119,7 +119,7 @@ describe('The retry policy', () => {
     ['APPLIANCE_ERROR', { status: 499 }, true],
     ['APPLIANCE_ERROR', { status: 199 }, true],
     ['APPLIANCE_ERROR', {}, true],
-  ])('%s %j proves that nothing was changed: %s', (code, details, unchanged) => {
+  ])('the error %s %j proves that nothing was changed: %s', (code, details, unchanged) => {
     expect(isNoOp(error(code, details))).toBe(unchanged);
   });
 });
@@ -158,7 +158,7 @@ describe('Bulk work', () => {
     ['CONNECTION', { sent: true }, false],
     ['TIMEOUT', { sent: false }, false],
     ['NOT_FOUND', {}, false],
-  ])('stops after %s %j, because the next item would fail in the same way: %s', async (code, details, ends) => {
+  ])('bulk work stops after %s %j, because the next item would fail in the same way: %s', async (code, details, ends) => {
     const { begun, told, many } = await work([done, error(code, details), done, error('NOT_FOUND')]);
     expect(begun).toEqual(ends ? [0, 1] : [0, 1, 2, 3]);
     expect(told).toEqual([1, 2, 3, 4]);
@@ -178,11 +178,11 @@ describe('Bulk work', () => {
     ['one was, and another may have been', [done, error('OUTCOME_UNKNOWN')], true],
     ['one was written and is not what it should be', [error('CONFLICT', { extra: { changed: true } })], true],
     ['one failed that tells otherwise', [error('CONFLICT', { extra: { changed: false } })], false],
-  ])('reports whether something was changed if %s', async (_where, outcomes, changed) => {
+  ])('bulk work reports whether something was changed if %s', async (_where, outcomes, changed) => {
     expect((await work(outcomes)).changed).toBe(changed);
   });
 
-  it('fails only if all items failed, with the first error and the number of the others', async () => {
+  it('bulk work fails only if all items failed, with the first error and the number of the others', async () => {
     expect((await work([error('NOT_FOUND'), done])).failure).toBeUndefined();
     expect((await work([])).failure).toBeUndefined();
     const alone = (await work([error('REJECTED', { status: 422 })])).failure;
@@ -191,7 +191,7 @@ describe('Bulk work', () => {
     expect(three).toMatchObject({ code: 'REJECTED', message: 'On purpose. (and 2 more failed)', details: { status: 422 } });
   });
 
-  it('returns results in the order of the items: done, planned or failed', async () => {
+  it('bulk work returns results in the order of the items: done, planned or failed', async () => {
     const items = [done, { status: null, changed: null }, error('NOT_FOUND')];
     expect((await work(items, { concurrency: 3 })).many.results).toEqual([
       { item: 'done', ok: true, status: 200 },
@@ -203,7 +203,7 @@ describe('Bulk work', () => {
     expect(planned.failure).toBeUndefined();
   });
 
-  it('starts at most the allowed number of items at the same time', async () => {
+  it('bulk work starts at most the allowed number of items at the same time', async () => {
     let under = 0;
     const most: number[] = [];
     const each = async (): Promise<BulkItemOutcome> => {

@@ -162,7 +162,7 @@ function frozen<T>(value: T): T {
 const NEED_A_PAST = new Set(['backup.restore', 'journal.undo', 'snapshot.revert', 'contain.release']);
 
 describe('Every write', () => {
-  it('calls beforeWrite first, and is not sent if beforeWrite fails', async () => {
+  it('every write calls beforeWrite first, and is not sent if beforeWrite fails', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const seen: number[] = [];
     const body = { description: 'told before' };
@@ -253,7 +253,7 @@ describe('Every write', () => {
     expect(envelope).toMatchObject({ ok: true, status: null, changed: null, dryRun: true, result });
   });
 
-  it('makes its run read the changed paths again, even if they were read during the write', async () => {
+  it('every write makes its run read the changed paths again, even if they were read during the write', async () => {
     let answer: (() => void) | undefined;
     const server = await startRawServer(({ method }, socket) => {
       if (method === 'GET') return httpResponse(200, '{"a":1}');
@@ -322,7 +322,7 @@ describe('Input from a script', () => {
     ['no settings', undefined],
     ['a number for a text', { url: 'https://a.example', realm: 'R', username: 5, password: 'p' }],
     ['an address that is none', { url: 5 }],
-  ])('fails with a GatewayError: %s', (_name, settings) => {
+  ])('a run with input from a script fails with a GatewayError: %s', (_name, settings) => {
     expect(getThrownCode(() => new Gateway(settings as Settings))).toBe('BAD_CONFIG');
   });
 
@@ -342,7 +342,7 @@ describe('Input from a script', () => {
       ),
       undefined,
     ],
-  ])('fails with a GatewayError or not at all: %s', async (_name, input, options) => {
+  ])('a run with input from a script fails with a GatewayError or not at all: %s', async (_name, input, options) => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info', input as Record<string, unknown>, options as RunOptions).catch((error: unknown) => {
       expect(error).toBeInstanceOf(GatewayError);

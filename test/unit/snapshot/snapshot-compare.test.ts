@@ -47,7 +47,7 @@ const DRIFT = {
 };
 
 describe('snapshot.compare with a snapshot', () => {
-  it.each(['with', 'folder'])('reports equality or the differences as data and as text (%s)', async (kind) => {
+  it.each(['with', 'folder'])('snapshot.compare reports equality or the differences as data and as text (%s)', async (kind) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const folder = createTemporaryFolder();
     const input = kind === 'with' ? { with: await readSnapshot(gateway) } : (await writeSnapshot(gateway, folder), { folder });
@@ -69,7 +69,7 @@ describe('snapshot.compare with a snapshot', () => {
     );
   });
 
-  it('compares only a part, or without ignored fields', async () => {
+  it('snapshot.compare compares only a part, or without ignored fields', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const snapshot = await readSnapshot(gateway);
     drift(simulator);
@@ -82,7 +82,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect((await expectFailure(compare(gateway, { with: part, path: 'system' }))).message).toContain('begins at');
   });
 
-  it('ignores what the snapshot ignored', async () => {
+  it('snapshot.compare ignores what the snapshot ignored', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder, { ignore: ['ntp-server', '/users'] });
@@ -92,7 +92,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect(await compare(gateway, { with: snapshot })).toMatchObject({ equal: true });
   });
 
-  it('reports whether a secret exists, and shows none', async () => {
+  it('snapshot.compare reports whether a secret exists, and shows none', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     getClockValues(simulator).set('ntp-secret', 'planted-1');
     const snapshot = await readSnapshot(gateway);
@@ -102,7 +102,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect(JSON.stringify([snapshot, outcome])).not.toContain('planted');
   });
 
-  it('does not report resources that cannot be read now', async () => {
+  it('snapshot.compare does not report resources that cannot be read now', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const snapshot = await readSnapshot(gateway);
     simulator.state.variants.forbiddenBranch = 'users/user-roles';
@@ -111,7 +111,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect(envelope.forbidden).toEqual([`${CONFIGURATION_PATH}/users/user-roles`]);
   });
 
-  it('treats an empty list like a missing one', async () => {
+  it('snapshot.compare treats an empty list like a missing one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const users = () =>
       simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user');
@@ -126,7 +126,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect(await compare(gateway, { folder })).toMatchObject({ added: [], changed: [], removed: { length: 3 } });
   });
 
-  it('reads files from Git and files that a person added, and names damaged ones', async () => {
+  it('snapshot.compare reads files from Git and files that a person added, and names damaged ones', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -174,13 +174,13 @@ describe('snapshot.compare with a snapshot', () => {
     ['a folder that holds none', { folder: '/tmp' }],
     ['a folder that is not there', { folder: '/tmp/no/such' }],
     ['nobody', { other: 'vpn-2' }],
-  ])('refuses %s before anything is sent', async (_what, input) => {
+  ])('snapshot.compare refuses %s before anything is sent', async (_what, input) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect(await expectFailure(compare(gateway, input))).toMatchObject({ code: 'BAD_INPUT' });
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('uses a folder although the payload is something else', async () => {
+  it('snapshot.compare uses a folder although the payload is something else', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const taken = await writeSnapshot(gateway, folder);
@@ -188,7 +188,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect(await expectFailure(compare(gateway, { folder, with: await readSnapshot(gateway) }))).toMatchObject({ code: 'BAD_INPUT' });
   });
 
-  it('shows people the first hundreds of many differences', async () => {
+  it('snapshot.compare shows people the first hundreds of many differences', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 800 } });
     const snapshot = await readSnapshot(gateway, { path: 'users/resource-policies' });
     for (const set of ['Set 0000', 'Set 0001', 'Set 0002', 'Set 0003'])
@@ -211,7 +211,7 @@ describe('snapshot.compare with another appliance', () => {
     return { one, two, second, gateway: gatewayFor(one, { name: 'vpn-1' }, { resolveAppliance }) };
   }
 
-  it('reports what was changed on one of them', async () => {
+  it('snapshot.compare reports what was changed on one of them', async () => {
     const { one, two, gateway } = await both();
     expect(await compare(gateway, { other: 'vpn-2' })).toMatchObject({ equal: true });
     drift(one);
@@ -222,7 +222,7 @@ describe('snapshot.compare with another appliance', () => {
     expect([...one.requests, ...two.requests].filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth'))).toEqual([]);
   });
 
-  it('does not report what either account cannot read', async () => {
+  it('snapshot.compare does not report what either account cannot read', async () => {
     const { one, two, gateway } = await both();
     two.state.variants.forbiddenBranch = 'users/user-roles';
     one.state.variants.forbiddenBranch = 'system/log';
@@ -231,7 +231,7 @@ describe('snapshot.compare with another appliance', () => {
     expect(envelope.forbidden).toEqual([`${CONFIGURATION_PATH}/system/log`, `${CONFIGURATION_PATH}/users/user-roles`]);
   });
 
-  it('names the failing appliance in an error without secrets of either', async () => {
+  it('snapshot.compare names the failing appliance in an error without secrets of either', async () => {
     const { two, gateway } = await both();
     const quote = '{"result":{"errors":[{"message":"simulator is wrong"}]}}';
     two.fault({ match: ({ path }) => path.endsWith('/log/events'), status: 422, body: quote });

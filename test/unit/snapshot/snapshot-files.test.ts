@@ -210,17 +210,20 @@ describe('DependencyScheduler with refusals', () => {
     return [...log, ...ended.flatMap(({ status }, index) => (status === 'rejected' ? [`${Object.keys(needs)[index]}!`] : []))];
   }
 
-  it.each(['REJECTED', 'NOT_FOUND', 'INVALID_REQUEST'] as const)('tries a refused item (%s) again after all others', async (code) => {
-    expect(await tried({ '/a': '/b', '/b': '/c', '/c': undefined }, code)).toEqual(['/a?', '/b?', '/c', '/a?', '/b', '/a']);
-  });
+  it.each(['REJECTED', 'NOT_FOUND', 'INVALID_REQUEST'] as const)(
+    'DependencyScheduler tries a refused item (%s) again after all others',
+    async (code) => {
+      expect(await tried({ '/a': '/b', '/b': '/c', '/c': undefined }, code)).toEqual(['/a?', '/b?', '/c', '/a?', '/b', '/a']);
+    },
+  );
 
-  it('gives up after one more try without progress', async () => {
+  it('DependencyScheduler gives up after one more try without progress', async () => {
     expect(await tried({ '/a': '/never', '/b': undefined })).toEqual(['/a?', '/b', '/a?', '/a!']);
     expect(await tried({ '/a': '/b', '/b': '/a' })).toEqual(['/a?', '/b?', '/a!', '/b!']);
     expect(await tried({ '/a': '/never' }, 'TIMEOUT')).toEqual(['/a?', '/a!']);
   });
 
-  it('runs an item after its parent, whatever its result', async () => {
+  it('DependencyScheduler runs an item after its parent, whatever its result', async () => {
     expect(await tried({ '/a/b/c': undefined, '/a': '/z', '/ab': undefined, '/z': undefined })).toEqual([
       '/a?',
       '/ab',
@@ -233,7 +236,7 @@ describe('DependencyScheduler with refusals', () => {
     expect(await tried({ '/a/b/c': '/a/x', '/a/x': undefined, '/a': undefined })).toEqual(['/a', '/a/b/c?', '/a/x', '/a/b/c']);
   });
 
-  it('gives up at once after an error that would repeat', async () => {
+  it('DependencyScheduler gives up at once after an error that would repeat', async () => {
     const turns = new DependencyScheduler(['/a', '/b', '/c', '/d'], 9);
     const log: string[] = [];
     const work = async (place: string, code: ErrorCode): Promise<void> => {
@@ -249,7 +252,7 @@ describe('DependencyScheduler with refusals', () => {
     expect(log).toEqual(['/a', '/b', '/c', '/d']);
   });
 
-  it('continues when all running items wait', async () => {
+  it('DependencyScheduler continues when all running items wait', async () => {
     // Two at a time: when both wait, they are tried again.
     const turns = new DependencyScheduler(['/a', '/b', '/c'], 2);
     const waiting = ['/a', '/b'].map((place) => expectFailure(turns.run(place, () => refuse('REJECTED'))));

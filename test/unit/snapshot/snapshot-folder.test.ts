@@ -17,7 +17,7 @@ import {
 } from '../../helpers/snapshot';
 
 describe('snapshot.take into a folder', () => {
-  it('writes a readable file per resource, and a manifest without a time', async () => {
+  it('snapshot.take writes a readable file per resource, and a manifest without a time', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const folder = join(createTemporaryFolder(), 'vpn-1');
     const taken = await writeSnapshot(gateway, folder);
@@ -40,7 +40,7 @@ describe('snapshot.take into a folder', () => {
     });
   });
 
-  it('changes three files and three hunks in Git after three changes', async () => {
+  it('snapshot.take changes three files and three hunks in Git after three changes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 1000 } });
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -58,7 +58,7 @@ describe('snapshot.take into a folder', () => {
     expect(runGit(folder, 'status', '--porcelain').trim().split('\n')).toHaveLength(3);
   });
 
-  it('removes files of deleted resources, but no foreign files', async () => {
+  it('snapshot.take removes files of deleted resources, but no foreign files', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const foreign = ['README.md', 'package.json', 'notes/x.json', 'users/read-me.txt', 'users/Not An Address.json', '.hidden/users/x.json'];
@@ -76,7 +76,7 @@ describe('snapshot.take into a folder', () => {
     expect(taken.resources).toBe(remaining.length - foreign.length - 1);
   });
 
-  it('does not write through a planted directory link', async () => {
+  it('snapshot.take does not write through a planted directory link', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const outside = createTemporaryFolder();
@@ -87,7 +87,7 @@ describe('snapshot.take into a folder', () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  it('runs one at a time per folder', async () => {
+  it('snapshot.take runs one at a time per folder', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const taken = await Promise.all([1, 2, 3].map(() => writeSnapshot(gateway, folder, { path: 'users' })));
@@ -97,7 +97,7 @@ describe('snapshot.take into a folder', () => {
     expect(listFiles(folder)).toHaveLength(resources + 1);
   });
 
-  it('keeps files of resources that the account cannot read any more', async () => {
+  it('snapshot.take keeps files of resources that the account cannot read any more', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -110,7 +110,7 @@ describe('snapshot.take into a folder', () => {
     expect(await writeSnapshot(gateway, folder)).toMatchObject({ removed: 3 });
   });
 
-  it('updates a part and keeps the rest', async () => {
+  it('snapshot.take updates a part and keeps the rest', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -122,7 +122,7 @@ describe('snapshot.take into a folder', () => {
     expect(readFileSync(join(folder, SNAPSHOT_MANIFEST_FILE), 'utf8')).toBe(manifest);
   });
 
-  it('refuses a folder of another appliance or part, or with a damaged manifest', async () => {
+  it('snapshot.take refuses a folder of another appliance or part, or with a damaged manifest', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder, { path: 'users' });
@@ -143,7 +143,7 @@ describe('snapshot.take into a folder', () => {
     });
   });
 
-  it('names an unusable folder before anything is sent', async () => {
+  it('snapshot.take names an unusable folder before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     writeFileSync(join(folder, 'file'), '');
@@ -152,7 +152,7 @@ describe('snapshot.take into a folder', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('names a file that cannot be written', async () => {
+  it('snapshot.take names a file that cannot be written', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     mkdirSync(join(folder, 'system/log/events.json'), { recursive: true });
@@ -160,7 +160,7 @@ describe('snapshot.take into a folder', () => {
     expect(listFiles(folder).filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
 
-  it('keeps files with other line ends from Git, and repairs files that were edited', async () => {
+  it('snapshot.take keeps files with other line ends from Git, and repairs files that were edited', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder, { path: 'system' });

@@ -23,7 +23,7 @@ import { eventually } from '../../helpers/eventually';
 const POLICIES = `${CONFIGURATION_PATH}/users/resource-policies/policy-set/Set%200000/policy`;
 
 describe('snapshot.take into a message', () => {
-  it('contains every resource by path, without hyperlinks and secrets', async () => {
+  it('snapshot.take contains every resource by path, without hyperlinks and secrets', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const snapshot = await readSnapshot(gateway);
     expect(snapshot).toMatchObject({
@@ -49,7 +49,7 @@ describe('snapshot.take into a message', () => {
     expect(new Set(listRequestLines(simulator)).size).toBe(listRequests(simulator).length);
   });
 
-  it('masks secrets', async () => {
+  it('snapshot.take masks secrets', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     getClockValues(simulator).set('ntp-shared-secret', 'planted-secret').set('ntp-key', '');
     const { resources } = await readSnapshot(gateway, { path: 'system' });
@@ -63,7 +63,7 @@ describe('snapshot.take into a message', () => {
     ['text', 'users/user-roles'],
     ['an href', `${CONFIGURATION_PATH}/users/user-roles/`],
     ['raw names', ['users', 'user-roles']],
-  ])('reads a part, given as %s', async (_kind, path) => {
+  ])('snapshot.take reads a part, given as %s', async (_kind, path) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { path: root, resources } = await readSnapshot(gateway, { path });
     expect(root).toBe(`${CONFIGURATION_PATH}/users/user-roles`);
@@ -86,27 +86,30 @@ describe('snapshot.take into a message', () => {
     expect(filled(await readSnapshot(gateway))).toEqual(filled(await readSnapshot(plain)));
   });
 
-  it.each(['none', 'text'] as const)('gives the same result if items of a collection have no links (%s)', async (entryLinks) => {
-    const { gateway: plain } = await startSimulatorWithGateway();
-    const { simulator, gateway } = await startSimulatorWithGateway({ variants: { entryLinks } });
-    for (const path of ['users', 'administrators', 'authentication/auth-servers', 'uac']) {
-      const [one, other] = [await readSnapshot(gateway, { path }), await readSnapshot(plain, { path })];
-      expect(one.resources).toEqual(other.resources);
-    }
-    // A list of texts alone is checked once and stays a list.
-    simulator.fault({
-      match: ({ path }) => path === `${CONFIGURATION_PATH}/system/log/events`,
-      body: '{"servers":["10.0.0.1","10.0.0.2"]}',
-    });
-    expect((await readSnapshot(gateway, { path: 'system' })).resources).toHaveProperty([`${CONFIGURATION_PATH}/system/log/events`], {
-      servers: ['10.0.0.1', '10.0.0.2'],
-    });
-    expect(listRequestLines(simulator).filter((line) => line.includes('10.0.0.'))).toEqual([
-      `GET ${CONFIGURATION_PATH}/system/log/events/servers/10.0.0.1`,
-    ]);
-  });
+  it.each(['none', 'text'] as const)(
+    'snapshot.take gives the same result if items of a collection have no links (%s)',
+    async (entryLinks) => {
+      const { gateway: plain } = await startSimulatorWithGateway();
+      const { simulator, gateway } = await startSimulatorWithGateway({ variants: { entryLinks } });
+      for (const path of ['users', 'administrators', 'authentication/auth-servers', 'uac']) {
+        const [one, other] = [await readSnapshot(gateway, { path }), await readSnapshot(plain, { path })];
+        expect(one.resources).toEqual(other.resources);
+      }
+      // A list of texts alone is checked once and stays a list.
+      simulator.fault({
+        match: ({ path }) => path === `${CONFIGURATION_PATH}/system/log/events`,
+        body: '{"servers":["10.0.0.1","10.0.0.2"]}',
+      });
+      expect((await readSnapshot(gateway, { path: 'system' })).resources).toHaveProperty([`${CONFIGURATION_PATH}/system/log/events`], {
+        servers: ['10.0.0.1', '10.0.0.2'],
+      });
+      expect(listRequestLines(simulator).filter((line) => line.includes('10.0.0.'))).toEqual([
+        `GET ${CONFIGURATION_PATH}/system/log/events/servers/10.0.0.1`,
+      ]);
+    },
+  );
 
-  it('omits ignored fields and resources', async () => {
+  it('snapshot.take omits ignored fields and resources', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const ignore = ['description', 'log', '/users/user-roles/user-role/*/general', '/system/configuration/date-and-time/ntp-*', '/uac/'];
     const { resources, ignore: told } = await readSnapshot(gateway, { ignore });
@@ -120,7 +123,7 @@ describe('snapshot.take into a message', () => {
     expect(paths.some((path) => path.includes('/catalog') || path.includes('admin-role'))).toBe(true);
   });
 
-  it.each(['/', '*', '/*/*'])('refuses to ignore %s, which matches everything', async (word) => {
+  it.each(['/', '*', '/*/*'])('snapshot.take refuses to ignore %s, which matches everything', async (word) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect(await expectFailure(readSnapshot(gateway, { ignore: [word] }))).toMatchObject({ code: 'BAD_INPUT' });
     expect(listRequests(simulator)).toEqual([]);

@@ -20,11 +20,11 @@ describe('Base64Check on bytes', () => {
     ['QUJDQ===', '"=" at byte 7'],
     ['QUJDQUI=QUJDQUJD', '"Q" at byte 8'],
     ['QUJD<b>AAA', '"<" at byte 4'],
-  ])('rejects %j and names the position', (text, where) => {
+  ])('Base64Check rejects %j and names the position', (text, where) => {
     for (const pieces of [1, 4, 1 << 20]) expect(checkBinary(text, pieces)).toBe(`it is not base64: ${where}`);
   });
 
-  it('requires a minimum length without a ZIP, and a ZIP where only that is valid', () => {
+  it('Base64Check requires a minimum length without a ZIP, and a ZIP where only that is valid', () => {
     expect(checkBinary('U2FsdGVkX19hbmQgbW9y')).toBe('it is too short for one');
     expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==')).toBe('base64');
     expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==', 1 << 20, true)).toBe(
@@ -38,9 +38,9 @@ describe('Base64Check on bytes', () => {
     ['U2FsdGVkX19h\rbmQgbW9yZSBhbmQgbW9y\rZQ==', 'base64'],
     ['U2FsdGVkX19h \tbmQgbW9yZSBhbmQgbW9y\t\tZQ==', 'base64'],
     ['U2FsdGVkX19hbmQgbW9yZSBhbmQgbW9yZQ ==', 'base64'],
-  ])('distinguishes lines from words in %j', (text, expected) => expect(checkBinary(text)).toBe(expected));
+  ])('Base64Check distinguishes lines from words in %j', (text, expected) => expect(checkBinary(text)).toBe(expected));
 
-  it('decodes pieces of any size with any white space', () => {
+  it('Base64Check decodes pieces of any size with any white space', () => {
     for (const pieces of [1, 3, 7, 100]) {
       const decoder = new Base64Decoder();
       const text = 'U2Fs dGVk\t\tX19h\r\n\r\nbmQgbW9y\nZQ==';
@@ -73,24 +73,24 @@ describe('readDoctype and the XML prolog', () => {
     ['<!DOCTYPE a [<!-- ]> " -->]>', '28 declares'],
     [`<!DOCTYPE a [<?b ]>' ?>]>`, '25 declares'],
     ['<!DOCTYPE a [<!ELEMENT b ANY>]>', '31 declares'],
-  ])('accepts the declaration %s', (text, length) => {
+  ])('the XML prolog check accepts the declaration %s', (text, length) => {
     expect(doctype(text)).toBe(length);
     for (let cut = 10; cut < Number.parseInt(length); cut++) expect(doctype(text.slice(0, cut))).toBe('more');
   });
 
   it.each(['<!DOCTYPE a <b>', '<!DOCTYPE a [] []>', '<!DOCTYPE a ]>', '<!DOCTYPE a [] ]>', '<!DOCTYPE a [] <b>'])(
-    'rejects the declaration %s',
+    'the XML prolog check rejects the declaration %s',
     (text) => expect(doctype(text)).toBe('it is not well-formed XML: a malformed document type declaration'),
   );
 
-  it('reports an HTML page', () => {
+  it('the XML prolog check reports an HTML page', () => {
     for (const text of ['<!DOCTYPE html>', '<!doctype  \n HTML>', '<!DOCTYPE html PUBLIC "a">'])
       expect(doctype(text)).toBe('it is a page of HTML');
     for (const text of ['<!DOCTYPE a "<!DOCTYPE html">', '<!DOCTYPEhtml>', '<!DOCTYPE a>']) expect(doctype(text)).toBe(String(text.length));
     expect(readDoctype(Buffer.from('<!DOCTYPE html>'), 0, 11)).toBeUndefined();
   });
 
-  it('reads the declared encoding', () => {
+  it('the XML prolog check reads the declared encoding', () => {
     const xml = (rest: string): boolean => isDeclaredUtf8(`xml version="1.0"${rest}`);
     const yes = [
       '',
@@ -106,7 +106,7 @@ describe('readDoctype and the XML prolog', () => {
     expect(xml(' noencoding="x"')).toBe(true);
   });
 
-  it('validates character references', () => {
+  it('the XML prolog check validates character references', () => {
     const good = [
       '&amp;',
       '&x1;',

@@ -146,7 +146,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     expect(consumed).toHaveLength(1);
   });
 
-  it('check, hash and store the content', async () => {
+  it('ConfigurationReceiver checks, hashes and stores the content', async () => {
     const receive = async (text: string, { check = true, hash = true } = {}) => {
       const output = new MemoryOutput();
       const receiver = new ConfigurationReceiver({

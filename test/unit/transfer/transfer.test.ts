@@ -210,7 +210,7 @@ describe('imports', () => {
     expect(text?.head).toMatch(/content-type: text\/html; charset=utf-8/i);
   });
 
-  it.each([422, 400, 500, 200] as const)('pass on the message of the appliance with status %s', async (namedErrorStatus) => {
+  it.each([422, 400, 500, 200] as const)('imports pass on the message of the appliance with status %s', async (namedErrorStatus) => {
     const { gateway } = await startSimulatorWithGateway({ variants: { namedErrorStatus, namedErrorList: 'info' } });
     const error = await expectFailure(gateway.run('transfer.import-binary', { data: 'no base64!' }));
     expect([error.code, error.message]).toEqual(['REJECTED', expect.stringContaining('Failed to extract configuration files')]);

@@ -404,7 +404,7 @@ describe('Watcher', () => {
   const of = (watched: WatchedGateway, more: Partial<WatchOptions> = {}, clock?: TestClock): WatchFixture =>
     createWatch(watched, { watch: 'health', limits, ...more }, clock);
 
-  it('accepts intervals from one second to one day', () => {
+  it('Watcher accepts intervals from one second to one day', () => {
     const { watched } = answering({});
     for (const every of [1, 86_400]) expect(of(watched, { every }).watcher.intervalMs).toBe(every * 1000);
     for (const every of [0.999, 86_401, NaN])
@@ -415,7 +415,7 @@ describe('Watcher', () => {
       });
   });
 
-  it('starts soon, varies its interval by a tenth, and adds id and time to each event', async () => {
+  it('Watcher starts soon, varies its interval by a tenth, and adds id and time to each event', async () => {
     const { watched, asked } = answering({ a: 1 }, { a: 91 }, { a: 92 }, { a: 1 });
     const clock = new TestClock(Date.parse(at) + 0.5);
     const { watcher, events, states } = of(watched, {}, clock);
@@ -439,7 +439,7 @@ describe('Watcher', () => {
     expect(events.slice(1)).toMatchObject([{ topic: 'health/below', payload: { id: `${epoch}-3-0` } }]);
   });
 
-  it('starts an hourly watch within two seconds', async () => {
+  it('Watcher starts an hourly watch within two seconds', async () => {
     const { watched } = answering({});
     const clock = new TestClock();
     await of(watched, { every: 3600 }, clock).watcher.start();
@@ -447,7 +447,7 @@ describe('Watcher', () => {
   });
 
   it.each<ErrorCode>(['CONNECTION', 'TIMEOUT', 'TLS', 'APPLIANCE_ERROR', 'BAD_RESPONSE'])(
-    'treats %s as an unreachable appliance',
+    'Watcher treats %s as an unreachable appliance',
     async (code) => {
       const { watched } = answering({ a: 1 }, code, code, 'LOGIN_PAUSED', 'FORBIDDEN', { a: 91 });
       const { clock, events, errors, states } = await startWatch(watched, { watch: 'health', limits });
@@ -482,7 +482,7 @@ describe('Watcher', () => {
     },
   );
 
-  it('reports any other error once until a check succeeds', async () => {
+  it('Watcher reports any other error once until a check succeeds', async () => {
     const codes: ErrorCode[] = ['FORBIDDEN', 'FORBIDDEN', 'UNAUTHORIZED', 'FORBIDDEN'];
     const { watched } = answering(...codes, { a: 1 }, 'FORBIDDEN', new GatewayError('TIMEOUT', 'Of no run.'), 'LOGIN_PAUSED');
     const { clock, events, errors, states } = await startWatch(watched, { watch: 'health', limits });
@@ -501,7 +501,7 @@ describe('Watcher', () => {
     ]);
   });
 
-  it('doubles the pause after each failure up to a minute, but not after an aborted check', async () => {
+  it('Watcher doubles the pause after each failure up to a minute, but not after an aborted check', async () => {
     const { watched, answers } = answering('ABORTED', 'FORBIDDEN');
     const { clock, errors, states } = await startWatch(watched, { watch: 'health', limits, every: 4 });
     const pauses: number[] = [];
@@ -518,7 +518,7 @@ describe('Watcher', () => {
     expect(clock.plannedTimes).toEqual([clock.now() + 8000]);
   });
 
-  it('passes an exception of onEvent to onError', async () => {
+  it('Watcher passes an exception of onEvent to onError', async () => {
     const { watched } = answering({ a: 1 }, { a: 91 }, 'CONNECTION');
     const fault = new Error('of the flow');
     const onEvent = (): void => {
@@ -531,7 +531,7 @@ describe('Watcher', () => {
     expect([errors.length, states.at(-1)?.state, clock.plannedTimes]).toEqual([2, 'failed', [clock.now() + 10_000]]);
   });
 
-  it('checks only on request while it is paused and reports the pause once', async () => {
+  it('Watcher checks only on request while it is paused and reports the pause once', async () => {
     const { watched, asked } = answering({ a: 1 });
     const { watcher, clock, states } = await startWatch(watched, { watch: 'health', limits });
     await watcher.resume();
@@ -552,7 +552,7 @@ describe('Watcher', () => {
     expect([asked.length, states.length, clock.plannedTimes]).toEqual([3, length, []]);
   });
 
-  it('does not start after a pause or close before its start', async () => {
+  it('Watcher does not start after a pause or close before its start', async () => {
     const { watched, asked } = answering({ a: 1 });
     const clock = new TestClock();
     const [pauses, ends] = [of(watched, {}, clock), of(watched, {}, clock)];
@@ -565,7 +565,7 @@ describe('Watcher', () => {
     expect([clock.plannedTimes, asked]).toEqual([[], []]);
   });
 
-  it('leaves unsent events to the next watch with the same state file when it closes', async () => {
+  it('Watcher leaves unsent events to the next watch with the same state file when it closes', async () => {
     const remember = join(folder(), 'health.jsonl');
     const two = [...limits, { name: 'b', above: 90 }, { name: 'c', above: 90 }];
     const { watched } = answering({ a: 1, b: 1, c: 1 }, { a: 91, b: 91, c: 91 });
@@ -595,7 +595,7 @@ describe('Watcher', () => {
     expect([third.events, third.errors]).toEqual([[], []]);
   });
 
-  it('restores its state, including an unreachable appliance', async () => {
+  it('Watcher restores its state, including an unreachable appliance', async () => {
     const remember = join(folder(), 'health.jsonl');
     const { watched, answers } = answering({ a: 1 }, { a: 91 }, 'CONNECTION', 'CONNECTION');
     const one = await startWatch(watched, { watch: 'health', limits, stateFile: remember });
@@ -613,7 +613,7 @@ describe('Watcher', () => {
     ]);
   });
 
-  it('reports each fault of the state file once and writes it again as soon as possible', async () => {
+  it('Watcher reports each fault of the state file once and writes it again as soon as possible', async () => {
     const path = join(folder(), 'place');
     const remember = join(path, 'health.jsonl');
     writeFileSync(path, 'in the way');
@@ -637,7 +637,7 @@ describe('Watcher', () => {
   });
 });
 
-it('reports changes since the last process and restores an unreachable appliance', async () => {
+it('Watcher reports changes since the last process and restores an unreachable appliance', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 300 });
   const remember = join(folder(), 'deep', 'sessions.jsonl');
   const one = await startWatch(gateway, { watch: 'sessions', stateFile: remember });
@@ -669,7 +669,7 @@ it('reports changes since the last process and restores an unreachable appliance
   expect(three.takeTopics()).toEqual(['sessions/reachable']);
 });
 
-it('starts over for another filter or appliance', async () => {
+it('Watcher starts over for another filter or appliance', async () => {
   const simulator = await startTestSimulator({ sessions: 5 });
   const remember = join(folder(), 'sessions.jsonl');
   const filter = { 'active-user-name': 'new' };
@@ -686,7 +686,7 @@ it('starts over for another filter or appliance', async () => {
   }
 });
 
-it('ignores an incomplete last line and reports a damaged file', async () => {
+it('Watcher ignores an incomplete last line and reports a damaged file', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 5 });
   const path = folder();
   const remember = join(path, 'sessions.jsonl');
@@ -709,7 +709,7 @@ it('ignores an incomplete last line and reports a damaged file', async () => {
   expect(readdirSync(path)).toEqual(['sessions.jsonl']);
 });
 
-it('continues without a state file that cannot be written and reports that once', async () => {
+it('Watcher continues without a state file that cannot be written and reports that once', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const path = folder();
   writeFileSync(join(path, 'file'), '');

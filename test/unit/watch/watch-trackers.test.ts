@@ -647,14 +647,14 @@ describe('WATCH_KINDS', () => {
     ['certificate', 'certificates.served', {}, undefined, undefined],
     ['configuration', 'snapshot.take', {}, {}, [null, null]],
     ['configuration', 'snapshot.take', { path: 'users', ignore: ['x'] }, { path: 'users', ignore: ['x'] }, ['users', ['x']]],
-  ])('%s reads %s', (name, operation, options, input, identity) => {
+  ])('a watch of %s reads %s', (name, operation, options, input, identity) => {
     const kind = getWatchKind(name);
     expect([kind.operation, kind.input?.(options), kind.identity?.(options)]).toEqual([operation, input, identity]);
     expect(kind.createTracker(options, clock, 'vpn').save()).toBeUndefined();
     expect(kind.defaultIntervalSeconds).toBe(name === 'configuration' ? 3600 : undefined);
   });
 
-  it('finds kinds by name and checks their options', () => {
+  it('WATCH_KINDS finds kinds by name and checks their options', () => {
     for (const odd of ['weather', 'toString', 7, undefined])
       expect(getThrownError(() => getWatchKind(odd))).toMatchObject({
         code: 'BAD_CONFIG',
@@ -701,7 +701,7 @@ describe('WATCH_KINDS', () => {
     expect(beyond('certificate', ...[31, 30, 14, 7, 3, 1].map(days))).toHaveLength(5);
   });
 
-  it('reads the operation of a kind and treats a missing cluster as data', async () => {
+  it('WATCH_KINDS reads the operation of a kind and treats a missing cluster as data', async () => {
     const asked: unknown[] = [];
     let answer: () => unknown = () => undefined;
     const watched = {
@@ -743,7 +743,7 @@ describe('WATCH_KINDS', () => {
     ]);
   });
 
-  it('uses the clock of the machine', async () => {
+  it('WATCH_KINDS uses the clock of the machine', async () => {
     const before = Date.now();
     expect(systemClock.now()).toBeGreaterThanOrEqual(before);
     expect(Math.abs(systemClock.monotonic() - performance.now())).toBeLessThan(1000);

@@ -134,7 +134,7 @@ describe('a watch of health', () => {
   });
 });
 
-it('reports a new release, serial number and host name', async () => {
+it('a watch reports a new release, serial number and host name', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const { watcher, takePayloads } = await startWatch(gateway, { watch: 'system' });
   const { system } = simulator.state;
@@ -193,7 +193,7 @@ describe('a watch of a cluster', () => {
   });
 });
 
-it('reports license shares over a limit, of one feature or of all', async () => {
+it('a watch reports license shares over a limit, of one feature or of all', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ role: 'license-server' });
   const lease = (count: number) => ({
     match: ({ path }: { path: string }) => path.includes('lease-information'),
