@@ -15,15 +15,21 @@ export type { Link } from './areas/links';
 export type { SupportBundle } from './areas/support';
 export type { Containment } from './contain/contain';
 export type { ContainEvent } from './contain/enforcement-loop';
+export type { ConformanceData } from './areas/conformance';
+export type { CheckClock } from './conformance/pacer';
+export type { ProfileKeys } from './conformance/shape';
+export type { Credentials, RawConnection, RawReply, RawRequest } from './model/raw-exchange';
 export {
   checkConformance,
   compareProfiles,
+  type ConformanceLimits,
   type ConformanceOptions,
   type ConformanceProfile,
   type ConformanceProgress,
   type ConformanceResult,
   type ProfileDifference,
   type ProfileEndpoint,
+  type VariantValue,
 } from './conformance';
 export type { BackupFile } from './backup/manifest';
 export type { BackupRecord, BackupResult } from './backup/run';

@@ -1,13 +1,13 @@
-import type { Keys } from './shape';
+import type { ProfileKeys } from './shape';
 
 /** One documented GET without names in its path (appliance-api.md, "Endpoints"). */
 export interface DocumentedRead {
   readonly path: string;
   readonly query?: string;
-  readonly keys: Keys;
+  readonly keys: ProfileKeys;
 }
 
-function keys(prefix: string, kind: string, names: string): Keys {
+function keys(prefix: string, kind: string, names: string): ProfileKeys {
   return Object.fromEntries(names.split(',').map((name) => [prefix + name.trim(), kind]));
 }
 
@@ -31,7 +31,7 @@ export const SYSTEM_INFORMATION: DocumentedRead = {
     ...keys('system-information/', 'text', 'hardware-model,host-name,os-name,os-version,serial-number'),
   },
 };
-export const SESSION_KEYS: Keys = {
+export const SESSION_KEYS: ProfileKeys = {
   ...keys(RECORD, 'text', RECORD_TEXTS),
   ...keys(RECORD, 'text|null', NULLABLE_RECORD_FIELDS.join()),
   [`${RECORD}events`]: 'number',
@@ -57,6 +57,9 @@ export const OTHER_READS: readonly DocumentedRead[] = [
     keys: {
       ...keys(`${LEASES}features/feature/[]/`, 'text', 'name'),
       [`${LEASES}features/feature/[]/total-count`]: 'number',
+      [`${LEASES}features/feature/[]/clients/client-info/[]/name`]: 'text',
+      [`${LEASES}features/feature/[]/clients/client-info/[]/leased-count`]: 'number',
+      [`${LEASES}query-summary`]: 'object',
       ...keys(LEASES, 'text', 'machine-id,signature,time-stamp'),
       ...keys(`${LEASES}release-info/`, 'text', 'build-number,version'),
       [`${LEASES}serial-number`]: 'text|null',
@@ -75,16 +78,24 @@ export const OTHER_READS: readonly DocumentedRead[] = [
 
 export const CONFIGURATION = '/api/v1/configuration';
 export const ESAPS = `${CONFIGURATION}/authentication/endpoint/host-checker/esaps`;
-export const TREE_KEYS: Readonly<Record<string, Keys>> = {
+export const TREE_KEYS: Readonly<Record<string, ProfileKeys>> = {
   [CONFIGURATION]: keys('', 'object', 'administrators,authentication,system,users'),
   [`${CONFIGURATION}/uac`]: keys('', 'object', 'admissionControl,host-enforcer,mac-address-realms,network-access,snmpEnforcement'),
-  [ESAPS]: {
+  [`${ESAPS}?expand`]: {
     ...keys('', 'text', 'active-version,default-version,force-same-esap'),
     ...keys('esap/[]/', 'text', 'esap-version,last-activated-time,upload-time'),
   },
 };
 /** Keys of a local user (appliance-api.md, "Local user"), without the password, which no read shows. */
-export const LOCAL_USER_KEYS: Keys = keys('', 'text', 'username,fullname,enabled,console-access,change-password-at-signin,one-time-use');
+export const LOCAL_USER_KEYS: ProfileKeys = keys(
+  '',
+  'text',
+  'username,fullname,enabled,console-access,change-password-at-signin,one-time-use',
+);
+
+/** Keys that are documented with another word in them or at another place, so that they are no difference. */
+export const VARYING_KEY =
+  /(?:^|\/)(?:href|is-last-record|Is-last-record|machine-id|cluster-node(?:\/.*)?|[^/]+-(?:client-version|enforcer|sdk-version)(?:\/.*)?)$/;
 
 const MORE_WORDS =
   'href,result,info,warnings,errors,message,name,is-last-record,Is-last-record,machine-id,cluster-node,CPU-UTILIZATION,named-users,' +
@@ -103,6 +114,6 @@ export const INTERFACE_KEYS: ReadonlySet<string> = new Set([
   ...[SESSION_KEYS, LOCAL_USER_KEYS, ...Object.values(TREE_KEYS)].flatMap(wordsOf),
 ]);
 
-function wordsOf(some: Keys): string[] {
+function wordsOf(some: ProfileKeys): string[] {
   return Object.keys(some).flatMap((path) => path.split('/'));
 }

@@ -10,7 +10,14 @@ import { createRawConnection } from '../run/raw-exchange';
 import { assertLimits, runProbes, type ConformanceLimits, type ConformanceResult } from './check';
 
 export type { ConformanceLimits, ConformanceProgress, ConformanceResult } from './check';
-export { compareProfiles, parseProfile, type ConformanceProfile, type ProfileDifference, type ProfileEndpoint } from './profile';
+export {
+  compareProfiles,
+  parseProfile,
+  type ConformanceProfile,
+  type ProfileDifference,
+  type ProfileEndpoint,
+  type VariantValue,
+} from './profile';
 
 export interface ConformanceOptions extends ConformanceLimits {
   /** Creates one local user and one role with random names, and removes both. Default: reads only. */

@@ -30,7 +30,8 @@ export class KeyNames {
     else if (isObject(value)) {
       const unknownKeys = Object.keys(value).filter((key) => !INTERFACE_KEYS.has(key));
       if (unknownKeys.length > MAX_UNKNOWN_KEYS) this.#isMapSeen = true;
-      for (const item of Object.values(value)) this.collect(item, depth + 1);
+      // A link repeats the key that it belongs to.
+      for (const [key, item] of Object.entries(value)) if (key !== 'href') this.collect(item, depth + 1);
     }
   }
 

@@ -27,6 +27,7 @@ export async function probeTree(prober: Prober): Promise<LocalServer | undefined
   await probeBranches(prober);
   await probeUac(prober);
   await prober.get(ESAPS);
+  await prober.get(`${ESAPS}?expand`);
   const administrationServers = await probeRealms(prober);
   await probeSessionOptions(prober);
   return probeServers(prober, administrationServers);

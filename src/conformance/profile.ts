@@ -1,7 +1,7 @@
 import { badInput } from '../model/error';
 import { isObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
-import { mainKinds, type Keys } from './shape';
+import { mainKinds, type ProfileKeys } from './shape';
 
 export const PROFILE_FORMAT = 'gateway-profile/1';
 
@@ -16,7 +16,7 @@ export interface ProfileEndpoint {
   readonly credentials?: string;
   readonly status: number;
   readonly body: 'json' | 'html' | 'text' | 'empty';
-  readonly keys: Keys;
+  readonly keys: ProfileKeys;
   /** Size of the largest response. */
   readonly bytes: number;
 }
@@ -100,7 +100,7 @@ function isSameClock(name: string, was: VariantValue, is: VariantValue): boolean
   return name === 'clockAhead' && Math.abs(Number(was) - Number(is)) <= CLOCK_TOLERANCE_SECONDS;
 }
 
-function compareKeys(before: Keys, after: Keys, add: (key: string, was: string | null, is: string | null) => void): void {
+function compareKeys(before: ProfileKeys, after: ProfileKeys, add: (key: string, was: string | null, is: string | null) => void): void {
   for (const key of namesOf(before, after)) {
     const [was, is] = [before[key], after[key]];
     // An array that was empty says nothing about the keys of its items.
@@ -116,7 +116,7 @@ function compareKeys(before: Keys, after: Keys, add: (key: string, was: string |
 }
 
 /** Whether a key lies in items of an array, or in an object, that this profile has not seen. */
-function isBelowEmptyArray(key: string, keys: Keys): boolean {
+function isBelowEmptyArray(key: string, keys: ProfileKeys): boolean {
   for (let at = key.indexOf('/[]'); at >= 0; at = key.indexOf('/[]', at + 1)) {
     if (keys[key.slice(0, at + 3)] === undefined && keys[key.slice(0, at)] !== undefined) return true;
   }

@@ -1,12 +1,21 @@
-import { HEALTH_ALL, LOCAL_USER_KEYS, OTHER_READS, SESSIONS_PATH, SESSION_KEYS, SYSTEM_INFORMATION, TREE_KEYS } from './documented';
+import {
+  HEALTH_ALL,
+  LOCAL_USER_KEYS,
+  OTHER_READS,
+  SESSIONS_PATH,
+  SESSION_KEYS,
+  SYSTEM_INFORMATION,
+  TREE_KEYS,
+  VARYING_KEY,
+} from './documented';
 import { templateOf } from './probe-services';
 import { endpointName, type ConformanceProfile, type ProfileEndpoint } from './profile';
 import type { Prober } from './prober';
-import { mainKinds, type Keys } from './shape';
+import { mainKinds, type ProfileKeys } from './shape';
 import { NOT_PROBED, TRAITS } from './traits';
 
 const LOCAL_USER_PATH = '/api/v1/configuration/authentication/auth-servers/auth-server/*/local/users/user/*';
-const DOCUMENTED_KEYS: ReadonlyMap<string, Keys> = new Map([
+const DOCUMENTED_KEYS: ReadonlyMap<string, ProfileKeys> = new Map([
   ...[SYSTEM_INFORMATION, HEALTH_ALL, ...OTHER_READS].map((read) => [templateOf(read), read.keys] as const),
   ...Object.entries(TREE_KEYS),
   [SESSIONS_PATH, SESSION_KEYS],
@@ -34,10 +43,10 @@ export function writeReport(input: ReportInput): string {
     ),
     ...section('What holds', linesOfTraits(profile, false)),
     ...section('What differs, and what it means', linesOfTraits(profile, true)),
-    ...section(
-      'What was observed',
-      prober.facts.map(({ text, meaning }) => `- ${text}${meaning === undefined ? '' : ` ${meaning}`}`),
-    ),
+    ...section('What was observed', [
+      ...prober.facts.map(({ text, meaning }) => `- ${text}${meaning === undefined ? '' : ` ${meaning}`}`),
+      ...linesOfWords(profile),
+    ]),
     ...section('Keys and kinds that differ from the interface description', linesOfKeys(profile)),
     ...section('What could not be tried', linesOfUntried(input)),
     ...section('Responses', tableOfEndpoints(profile)),
@@ -61,6 +70,18 @@ function showValue(value: string | number | boolean): string {
   return value === '' ? 'none' : String(value);
 }
 
+/** The words of vendor and brand, which are parts of keys. */
+function linesOfWords({ endpoints }: ConformanceProfile): string[] {
+  const names = new Set(endpoints.flatMap(({ keys }) => Object.keys(keys).flatMap((path) => path.split('/'))));
+  const endings = [
+    ['Vendor', '-enforcer'],
+    ['Brand', '-client-version'],
+  ] as const;
+  return endings.flatMap(([label, ending]) =>
+    [...names].filter((name) => name.endsWith(ending) && name !== 'host-enforcer').map((name) => `- ${label} in a key: \`${name}\`.`),
+  );
+}
+
 /** Documented keys that are missing or have another kind, and keys that are not documented. */
 function linesOfKeys({ endpoints }: ConformanceProfile): string[] {
   return endpoints.flatMap((endpoint) => {
@@ -70,7 +91,7 @@ function linesOfKeys({ endpoints }: ConformanceProfile): string[] {
   });
 }
 
-function describeKeys({ keys }: ProfileEndpoint, documented: Keys): string[] {
+function describeKeys({ keys }: ProfileEndpoint, documented: ProfileKeys): string[] {
   const isSeen = (path: string): boolean => {
     const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
     return parent === '' || keys[parent] !== undefined;
@@ -82,7 +103,11 @@ function describeKeys({ keys }: ProfileEndpoint, documented: Keys): string[] {
   });
   const parents = Object.keys(documented);
   const further = Object.keys(keys).filter(
-    (path) => documented[path] === undefined && !parents.some((one) => one.startsWith(`${path}/`)) && !path.endsWith('[]'),
+    (path) =>
+      !VARYING_KEY.test(path) &&
+      documented[path] === undefined &&
+      !parents.some((one) => one.startsWith(`${path}/`)) &&
+      !path.endsWith('[]'),
   );
   const list = (paths: readonly string[]): string => paths.map((path) => `\`${path}\``).join(', ');
   return [

@@ -3,7 +3,7 @@ import { isObject } from '../model/json';
 export type Kind = 'null' | 'boolean' | 'number' | 'text' | 'object' | 'array';
 
 /** Paths of keys with their kinds, such as `users/[]/name: text`. `|` separates kinds; `?` marks a key that some items lack. */
-export type Keys = Readonly<Record<string, string>>;
+export type ProfileKeys = Readonly<Record<string, string>>;
 
 const MAX_DEPTH = 12;
 const MAX_ITEMS = 500;
@@ -39,7 +39,7 @@ export class Shape {
   }
 
   /** `nameKey` returns what may be shown of a key. Two keys with the same name are merged. */
-  toKeys(nameKey: (key: string) => string, path = '', into: Record<string, string> = {}): Keys {
+  toKeys(nameKey: (key: string) => string, path = '', into: Record<string, string> = {}): ProfileKeys {
     for (const [key, shape] of this.#children) {
       const childPath = joinPath(path, nameKey(key));
       const isOptional = (this.#seen.get(key) ?? 0) < this.#objects;

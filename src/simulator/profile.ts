@@ -87,7 +87,10 @@ function readKeys(keys: JsonObject): KeyNode {
   const root = createNode();
   for (const [path, kinds] of Object.entries(keys)) {
     let node = root;
-    for (const name of path.split('/')) node = name === '[]' ? (node.items ??= createNode()) : getChild(node, name);
+    for (const name of path.split('/')) {
+      if (name === '[]' && !node.items) Object.assign(node, { items: createNode(), options: ['array'] });
+      node = (name === '[]' ? node.items : undefined) ?? getChild(node, name);
+    }
     const text = typeof kinds === 'string' ? kinds : 'text';
     node.options = [...text.replace('?', '').split('|'), ...(text.endsWith('?') ? ['absent'] : [])];
   }

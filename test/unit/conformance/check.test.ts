@@ -75,6 +75,17 @@ describe('checkConformance', () => {
     expect(text).toContain('"*"');
   });
 
+  it('checkConformance names the words of vendor and brand, and keys that are not documented', async () => {
+    const simulator = await startTestSimulator({ vendor: 'zenith', brand: 'Nova', variants: { userFields: 'policy' } });
+    const { report } = await checkSimulator(simulator);
+    expect(report).toContain('- Vendor in a key: `zenith-enforcer`.');
+    expect(report).toContain('- Brand in a key: `nova-client-version`.');
+    const [, differences = ''] = report.split('## Keys and kinds that differ from the interface description');
+    expect(differences.split('\n## ')[0]?.trim()).toBe(
+      '- `GET /api/v1/configuration/authentication/auth-servers/auth-server/*/local/users/user/*`: not documented: `user-timezone`, `guestcreatedby`, `attributes-table`.',
+    );
+  });
+
   it('checkConformance sends only reads, and its own login, unless writes are allowed', async () => {
     const simulator = await startTestSimulator();
     await checkSimulator(simulator);
