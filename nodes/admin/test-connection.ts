@@ -2,6 +2,8 @@ import type { NodeAPI } from 'node-red';
 import { asGatewayError, GatewayError } from '../../src/model/error';
 import { Gateway } from '../../src/gateway';
 import { isObject, type JsonObject } from '../../src/model/json';
+import { PauseFreeCoordination } from '../../src/login/pause-free-coordination';
+import { processCoordination } from '../../src/model/process-coordination';
 import { Redactor } from '../../src/model/redaction';
 import { registerAdminRoute } from './admin-route';
 import { readApplianceSettings } from '../appliance/appliance-node';
@@ -36,8 +38,11 @@ export async function testConnection(red: NodeAPI, body: Readonly<JsonObject>, c
     redactor.add(...listSecretValues(credentials));
     settings = readApplianceSettings(red, properties, credentials, nodes);
     loginAttempts.assertAllowed();
-    // An existing API key would not prove that the typed credentials work.
-    gateway = new Gateway(withDialogTimeouts(settings), { isolatedLogin: true });
+    // An existing API key would not prove that the typed credentials work. A pause must not hide that its cause was removed.
+    gateway = new Gateway(withDialogTimeouts(settings), {
+      isolatedLogin: true,
+      coordination: new PauseFreeCoordination(processCoordination),
+    });
     const result = await readSystemInfo(gateway, clientSignal);
     // The next request of the dialog then needs no second login or one-time code.
     cacheDraftGateway(body.id, settings, { gateway, redactor }, FOLLOW_UP_TTL_MS);

@@ -96,7 +96,9 @@ export async function runBackup(input: BackupInput, call: OperationContext): Pro
   const { passphrase, keep: count, 'keep-days': days } = input;
   try {
     const existing = await readBackupManifests(folder);
-    const previous = await findComparableBackup(folder, manifest, existing, passphrase);
+    // Of simultaneous backups, only the earlier ones count.
+    const olderBackups = existing.filter(({ backup, time }) => time < manifest.time || before.has(`${backup}.json`));
+    const previous = await findComparableBackup(folder, manifest, olderBackups, passphrase);
     // Otherwise two simultaneous backups would remove each other.
     const earlier = existing.filter(({ backup }) => before.has(`${backup}.json`));
     const rotated = await rotateBackups(folder, manifest, earlier, { count, days }, new Date(manifest.time));

@@ -40,7 +40,7 @@ export function toFileError(thrown: unknown, file: string, action: 'read' | 'wri
   if (NO_SPACE_CODES.has(code)) {
     return new GatewayError(
       'LIMIT',
-      safeMessage`${file} cannot be written: there is no room left on the disk (${trusted(code)}). Make room, then try again.`,
+      safeMessage`${file} cannot be written: there is no room left on the disk (${trusted(code)}). Free space there, for example by removing old backups or journals, then try again.`,
       details,
     );
   }

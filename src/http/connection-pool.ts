@@ -6,6 +6,8 @@ export interface ResponseHandler extends Dispatcher.DispatchHandler {
   onResponseError(controller: Dispatcher.DispatchController | undefined, error: unknown): void;
   /** True when the caller no longer needs a response. */
   readonly isSettled: boolean;
+  /** Set when a connection is reserved for this exchange. */
+  hasConnection: boolean;
   /** The handler calls this once, after its last event. */
   onDone: () => void;
   /** Reads the rest of a paused response because its socket has ended. `end` resolves to how it ended. */
@@ -95,6 +97,7 @@ export class ConnectionPool {
 
   #dispatchOn(connection: Connection, { options, handler }: QueuedRequest): void {
     connection.handler = handler;
+    handler.hasConnection = true;
     handler.onDone = () => {
       connection.handler = undefined;
       this.#reuseDelayedCount++;

@@ -168,6 +168,15 @@ export function listCachedSecureContexts(): SecureContext[] {
 }
 
 function createContext(options: Record<string, unknown>): SecureContext {
+  const { ca } = options;
+  // Node.js ignores such a text, and the certificate of the appliance then looks untrusted.
+  const authorities: unknown[] = (Array.isArray(ca) ? ca : [ca]).filter((text) => text !== undefined && String(text).trim() !== '');
+  if (!authorities.every((text) => /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/.test(String(text))))
+    throw new GatewayError(
+      'BAD_CONFIG',
+      'The CA field of the TLS configuration holds no certificate. Paste it with the lines BEGIN CERTIFICATE and END CERTIFICATE.',
+      { sent: false },
+    );
   try {
     return createSecureContext(options);
   } catch (error) {

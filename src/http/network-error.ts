@@ -17,8 +17,9 @@ const CONNECT_MESSAGES: Readonly<Record<string, string>> = {
   ECONNREFUSED: '{host} refused the connection. Check the port, and that the administration interface is enabled.',
   EHOSTUNREACH: '{host} cannot be reached from this machine. Check network and firewall.',
   ENETUNREACH: '{host} cannot be reached from this machine. Check network and firewall.',
-  UND_ERR_CONNECT_TIMEOUT: '{host} did not accept a connection in time. Check address, port and firewall.',
-  ETIMEDOUT: '{host} did not accept a connection in time. Check address, port and firewall.',
+  UND_ERR_CONNECT_TIMEOUT:
+    'No answer from {host}: it did not accept a connection in time. Does a firewall drop the packets? Check address and port.',
+  ETIMEDOUT: 'No answer from {host}: it did not accept a connection in time. Does a firewall drop the packets? Check address and port.',
 };
 
 /** Progress of an exchange when it fails: nothing sent, request sent, or response begun. */
@@ -33,12 +34,16 @@ const NOT_TLS_CODES = new Set([
 ]);
 
 /**
- * Converts an error of the network, TLS or undici to a `GatewayError` with `TLS`, `CONNECTION` or `BAD_RESPONSE`. `isPlainHttp` is true for
+ * `proxy` is the host and port of the proxy in between. Converts an error of the network, TLS or undici to a `GatewayError` with `TLS`, `CONNECTION` or `BAD_RESPONSE`. `isPlainHttp` is true for
  * an http:// address that has not answered yet.
  */
-export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: string, isPlainHttp = false): GatewayError {
+export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: string, isPlainHttp = false, proxy?: string): GatewayError {
   const { code: system = '', message } = unwrapError(thrown);
   const details: GatewayErrorDetails = { sent: stage !== 'connecting', ...(system && { system }) };
+  if (proxy !== undefined && stage === 'connecting') {
+    const words = describeProxyFault(proxy, host, system, message);
+    if (words) return new GatewayError('CONNECTION', words, details);
+  }
   const createError = (code: ErrorCode, words: string): GatewayError =>
     new GatewayError(code, trusted(words.replaceAll('{host}', host)), details);
   // The message may quote received bytes; the code comes from a fixed list.
@@ -88,6 +93,23 @@ export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: stri
     return createError('BAD_RESPONSE', `{host} did not answer with HTTP (${system}). Check the port in the URL.`);
   }
   return new GatewayError('CONNECTION', safeMessage`The connection to ${trusted(host)} was cut before it answered (${reason}).`, details);
+}
+
+/** What undici says when the proxy answers CONNECT with another status than 200. */
+const PROXY_STATUS = /^Proxy response \((\d{3})\)/;
+
+/** With a proxy, every TCP connection is one to the proxy. Returns undefined for a fault behind it. */
+function describeProxyFault(proxy: string, host: string, system: string, message: string): SafeMessage | undefined {
+  const status = Number(PROXY_STATUS.exec(message)?.[1]);
+  const name = trusted(proxy);
+  if (status === 407)
+    return safeMessage`The proxy ${name} asks for credentials or refuses them (407). Check user name and password in the proxy configuration.`;
+  if (status === 502 || status === 503 || status === 504)
+    return safeMessage`The proxy ${name} does not reach ${trusted(host)} (${status}). Check the URL of the appliance, and whether the proxy may connect to it.`;
+  if (status)
+    return safeMessage`The proxy ${name} refused to connect to ${trusted(host)} (${status}). Allow the appliance in the proxy, or exclude it from the proxy.`;
+  if (CONNECT_MESSAGES[system] === undefined) return undefined;
+  return safeMessage`The proxy ${name} cannot be reached (${trusted(system)}). Check its address and port in the proxy configuration, and whether it runs.`;
 }
 
 /** A TLS server answers plain HTTP with a hangup, a TLS alert or a page that says so. */

@@ -20,6 +20,8 @@ export interface EndpointState {
   /** Host and port for error messages. */
   readonly host: string;
   readonly isPlainHttp: boolean;
+  /** Host and port of the proxy. Undefined for a direct connection. */
+  readonly proxy?: string | undefined;
   /** Time of the latest response, as `performance.now()` in milliseconds. */
   lastResponseAt: number;
   /** Date header of the latest response. */
@@ -35,6 +37,8 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
   #stage: ExchangeStage = 'connecting';
   isSettled = false;
   onDone = (): void => undefined;
+  /** True from the time when a connection is its own, although it may still have to be opened. */
+  hasConnection = false;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #headers: Headers = {};
@@ -168,10 +172,10 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: unknown): void {
     this.onDone();
-    const { host, isPlainHttp, lastResponseAt } = this.endpoint;
+    const { host, isPlainHttp, lastResponseAt, proxy } = this.endpoint;
     // A port that has answered plain HTTP before is not an HTTPS port.
     const mayBeTls = isPlainHttp && lastResponseAt === -Infinity;
-    this.#settle(error instanceof GatewayError ? error : toNetworkError(error, this.#stage, host, mayBeTls));
+    this.#settle(error instanceof GatewayError ? error : toNetworkError(error, this.#stage, host, mayBeTls, proxy));
   }
 
   #reply(): Reply {
@@ -202,10 +206,14 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
 
   #timeoutError(): GatewayError {
     const description = {
-      connecting: 'no connection was free or could be opened',
+      connecting: 'no connection was free',
       waiting: 'it did not answer',
       answering: 'its answer did not end',
     };
+    if (this.#stage === 'connecting' && this.hasConnection) {
+      const words = safeMessage`No answer from ${trusted(this.endpoint.host)}: no connection could be opened within ${this.timeoutSeconds} s. Does a firewall drop the packets? Check address and port.`;
+      return new GatewayError('TIMEOUT', words, { sent: false });
+    }
     const message = safeMessage`${trusted(this.endpoint.host)}: ${trusted(description[this.#stage])} within ${this.timeoutSeconds} s. If this is normal, raise the request timeout in the appliance settings.`;
     return new GatewayError('TIMEOUT', message, { sent: this.#stage !== 'connecting' });
   }

@@ -152,6 +152,7 @@ export class Transport {
       const endpoint = {
         host: host + proxySuffix,
         isPlainHttp: protocol === 'http:',
+        proxy: proxy && new URL(proxy.url).host,
         lastResponseAt: -Infinity,
         lastDateHeader: undefined,
       };

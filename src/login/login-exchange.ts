@@ -3,6 +3,7 @@ import { basicAuthorization, type Reply } from '../http/exchange';
 import { parseObject } from '../http/parse-object';
 import { GatewayError, type GatewayErrorDetails } from '../model/error';
 import { isObject } from '../model/json';
+import { hasPagePath } from '../model/rules';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
 import { SessionApiKey } from './pending-login';
@@ -67,7 +68,14 @@ export class LoginExchange {
     const applianceWords = quoteAppliance(reply, retryAfter);
     const waitMs = parseRetryAfterMs(retryAfter);
     const details: GatewayErrorDetails = { status, login: true, ...(waitMs !== undefined && { retryAfterMs: waitMs }) };
-    const { login, secondFactor } = this.#settings;
+    const { login, secondFactor, origin, prefix } = this.#settings;
+    // No account was refused: nothing of the interface is at this address.
+    if (status < 500 && hasPagePath(origin + prefix))
+      return new GatewayError(
+        'NOT_FOUND',
+        safeMessage`The login was answered with status ${status}, and the URL has the path of a page (${prefix}). Enter only its beginning: ${origin}.`,
+        details,
+      );
     const realmHint = trusted(login === 'realm' ? ', the realm' : '');
     const secondFactorHint = trusted(secondFactor === 'none' ? '' : ' and second factor');
     if (status === 403)

@@ -16,6 +16,14 @@ export function findUrlFault(text: string): UrlFault | undefined {
   return url.protocol === 'https:' || LOOPBACK.test(url.hostname) ? undefined : 'http';
 }
 
+/** Paths of pages, which people copy from a browser. The interface is never below one. */
+const PAGE_PATH = /^\/(?:admin|dana|dana-na|dana-admin|login|welcome)(?:\/|$)|\.(?:cgi|html?|php|jsp|aspx?)$/i;
+
+/** Whether a valid base URL has the path of a page. */
+export function hasPagePath(text: string): boolean {
+  return URL.canParse(text) && PAGE_PATH.test(new URL(text).pathname);
+}
+
 /** `setTimeout` turns more than 2^31 ms into 1 ms. */
 export const MAX_TIMEOUT_SECONDS = 86_400;
 export const MAX_CONNECTIONS = 256;

@@ -6,13 +6,15 @@ import {
   isValidWaiting,
   requiredCredentials,
   findUrlFault,
+  hasPagePath,
 } from '../../../src/model/rules';
 import { getCurrentConfigValue } from '../dialog-state';
 
 type Verdict = true | string;
 
 export function checkUrl(node: RedNode, value: unknown): Verdict {
-  const problem = findUrlFault(typeof value === 'string' ? value.trim() : '');
+  const url = typeof value === 'string' ? value.trim() : '';
+  const problem = findUrlFault(url) ?? (hasPagePath(url) ? 'page' : undefined);
   return problem === undefined ? true : node._(`check.url-${problem}`);
 }
 

@@ -106,6 +106,8 @@ describe('a backup during a fault', () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const firstBackups = await Promise.all(Array.from({ length: 8 }, () => takeBackup(gateway, { folder: path })));
+    const [first] = [...firstBackups].sort((one, other) => (one.time < other.time ? -1 : 1));
+    expect([first?.changed, first?.previous]).toEqual([true, null]);
     const pid = spawnSync(process.execPath, ['-e', '']).pid;
     for (const { backup } of firstBackups)
       renameSync(join(path, `${backup}.json`), join(path, `${backup}.json.${HOST_HASH}-${pid}-1.partial`));

@@ -50,7 +50,7 @@ describe('toFileError', () => {
 
   it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('toFileError treats %s as a full disk', (code) => {
     const { code: told, message, details } = toFileError(fault(code), '/x', 'written');
-    const words = `/x cannot be written: there is no room left on the disk (${code}). Make room, then try again.`;
+    const words = `/x cannot be written: there is no room left on the disk (${code}). Free space there, for example by removing old backups or journals, then try again.`;
     expect([told, message, details]).toEqual([
       'LIMIT',
       words,
