@@ -7,7 +7,7 @@ export interface ResponseHandler extends Dispatcher.DispatchHandler {
   /** True when the caller no longer needs a response. */
   readonly isSettled: boolean;
   /** Set when a connection is reserved for this exchange. */
-  hasConnection: boolean;
+  hasConnection?: boolean;
   /** The handler calls this once, after its last event. */
   onDone: () => void;
   /** Reads the rest of a paused response because its socket has ended. `end` resolves to how it ended. */
