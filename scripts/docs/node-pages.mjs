@@ -41,8 +41,8 @@ function toOperationSection(area, [name, operation]) {
     `${operation.help} ${EFFECTS[operation.effect]}`,
     fields.length > 0 ? table.join('\n') : 'This operation has no fields.',
     `\`msg.payload\` afterwards: ${operation.data}.`,
-    `A message before:\n\n\`\`\`json\n${sample.before}\n\`\`\``,
-    `The same message after:\n\n\`\`\`json\n${sample.after}\n\`\`\``,
+    `The example starts with this message.\n\n\`\`\`json\n${sample.before}\n\`\`\``,
+    `It ends with this message.\n\n\`\`\`json\n${sample.after}\n\`\`\``,
   ];
 }
 
@@ -56,7 +56,7 @@ export function createActionNodePage(area) {
     `# gateway-${area.name}`,
     area.help,
     ['| operation | in the dialog | effect |', '|---|---|---|', ...rows].join('\n'),
-    '[Messages](../reference/messages.md) describes what all nodes have in common. [Errors](../reference/errors.md) lists the error codes.',
+    'The page [Messages](../reference/messages.md) describes what all nodes have in common. The page [Errors](../reference/errors.md) lists the error codes.',
     ...Object.entries(area.operations).flatMap((entry) => toOperationSection(area.name, entry)),
   ]);
 }
