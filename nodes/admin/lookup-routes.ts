@@ -4,6 +4,7 @@ import type { NodeAPI } from 'node-red';
 import { areas } from '../../src/areas';
 import { selectFirstItems, listObjects, type LookupItem, type RunReadOperation } from '../../src/areas/object-lookup';
 import { readLinks } from '../../src/areas/links';
+import { parseSessionFilter } from '../../src/areas/sessions/session-filter';
 import { badInput } from '../../src/model/error';
 import type { Gateway } from '../../src/gateway';
 import { isObject, type JsonObject } from '../../src/model/json';
@@ -18,6 +19,7 @@ const MAX_RESULTS = 100;
 const CACHE_TTL_MS = 15_000;
 const MAX_LOOKUP_MS = 30_000;
 const CONCURRENCY = 6;
+const FIRST_PAGE_RECORDS = 200;
 
 interface CachedLookup {
   readonly entries: Promise<LookupItem[]>;
@@ -40,6 +42,12 @@ export function registerLookupRoutes(red: NodeAPI): void {
     (body, clientSignal) => withDialogGateway(red, body, (gateway) => readResource(gateway, body, clientSignal)),
     CONCURRENCY,
   );
+  registerAdminRoute(
+    red,
+    '/gateway-appliance/count',
+    (body) => withDialogGateway(red, body, (gateway) => countMatchingSessions(gateway, body)),
+    CONCURRENCY,
+  );
   let script: string | undefined;
   red.httpAdmin.get('/gateway-appliance/panels.js', red.auth.needsPermission('gateway-appliance.write'), (_request, response) => {
     script ??= readFileSync(join(__dirname, '..', 'panels.js'), 'utf8');
@@ -50,7 +58,7 @@ export function registerLookupRoutes(red: NodeAPI): void {
 /** Returns the matching items of a kind. `unknown` lists the requested values that do not exist. */
 async function searchItems(gateway: Gateway, body: Readonly<JsonObject>): Promise<Record<string, unknown>> {
   const fieldValues = isObject(body.given) ? body.given : {};
-  const all = LOCAL_LOOKUPS.get(body.kind)?.() ?? (await lookUpItems(gateway, String(body.kind), fieldValues, body.again === true));
+  const all = LOCAL_LOOKUPS.get(body.kind)?.() ?? (await lookUpItems(gateway, String(body.kind), fieldValues, body));
   const search = typeof body.search === 'string' ? body.search.trim().toLowerCase() : '';
   const found = search === '' ? all : all.filter(({ value, note = '' }) => `${value}\n${note}`.toLowerCase().includes(search));
   const requestedValues = Array.isArray(body.values) ? body.values : [];
@@ -80,21 +88,55 @@ function listApplianceItems(): LookupItem[] {
   return [...configured, ...listInventoryApplianceNames().map((value) => ({ value }))];
 }
 
-function lookUpItems(gateway: Gateway, kind: string, fieldValues: JsonObject, shouldRefresh: boolean): Promise<LookupItem[]> {
+function lookUpItems(
+  gateway: Gateway,
+  kind: string,
+  fieldValues: JsonObject,
+  { again, first }: Readonly<JsonObject>,
+): Promise<LookupItem[]> {
   const cachedLookups = lookupsByGateway.get(gateway) ?? new Map<string, CachedLookup>();
   lookupsByGateway.set(gateway, cachedLookups);
   const key = JSON.stringify([kind, fieldValues]);
   const cached = cachedLookups.get(key);
-  if (cached && !shouldRefresh && cached.expiresAt > performance.now()) return cached.entries;
-  // Not the client's signal: other requests can wait for the same list.
-  const timeout = AbortSignal.timeout(MAX_LOOKUP_MS);
-  const run: RunReadOperation = async (operation, input = {}) => (await gateway.run(operation, input, { signal: timeout })).data;
-  const entries = listObjects(kind, fieldValues, run);
+  if (cached && again !== true && cached.expiresAt > performance.now()) return cached.entries;
+  // One page of sessions is there long before all of them.
+  if (first === true)
+    return listObjects(kind, fieldValues, (operation, input = {}) =>
+      runRead(gateway, operation, operation === 'sessions.list' ? { ...input, limit: FIRST_PAGE_RECORDS } : input),
+    );
+  const entries = listObjects(kind, fieldValues, (operation, input) => runRead(gateway, operation, input));
   for (const [oldKey, { expiresAt }] of cachedLookups) if (expiresAt <= performance.now()) cachedLookups.delete(oldKey);
   cachedLookups.set(key, { entries, expiresAt: performance.now() + CACHE_TTL_MS });
   // The next request tries again.
   entries.catch(() => cachedLookups.delete(key));
   return entries;
+}
+
+/** Runs without the client's signal, because other requests can wait for the same list. */
+const runRead = async (gateway: Gateway, ...[operation, input = {}]: Parameters<RunReadOperation>): Promise<unknown> =>
+  (await gateway.run(operation, input, { signal: AbortSignal.timeout(MAX_LOOKUP_MS) })).data;
+
+interface CachedSessions {
+  readonly records: Promise<unknown>;
+  readonly expiresAt: number;
+}
+
+const sessionsByGateway = new WeakMap<Gateway, CachedSessions>();
+
+/** Returns how many sessions a filter matches now. Errors: those of `parseSessionFilter`. */
+async function countMatchingSessions(gateway: Gateway, { filter }: Readonly<JsonObject>): Promise<Record<string, unknown>> {
+  if (!isObject(filter)) throw badInput('filter must be an object.');
+  const matches = parseSessionFilter(filter);
+  let cached = sessionsByGateway.get(gateway);
+  if (!cached || cached.expiresAt <= performance.now()) {
+    cached = { records: runRead(gateway, 'sessions.list'), expiresAt: performance.now() + CACHE_TTL_MS };
+    sessionsByGateway.set(gateway, cached);
+    // The next request tries again.
+    cached.records.catch(() => sessionsByGateway.delete(gateway));
+  }
+  const records = await cached.records;
+  const sessions = Array.isArray(records) ? records.filter(isObject) : [];
+  return { matching: sessions.filter(matches).length, total: sessions.length };
 }
 
 /** Returns one resource with masked secrets, and the links to its children. */

@@ -52,6 +52,25 @@ describe('the lookup routes', () => {
     expect(await list({ kind: 'local-server', appliance: draft(typed) })).toMatchObject(wanted);
   });
 
+  it('the lookup routes give the first sessions after one request of many, and then all', async () => {
+    await rig.deploy(deployed);
+    const pages = (): number => rig.sim.requests.filter(({ path }) => path.includes('active-users')).length;
+    const first = await list({ kind: 'session', appliance: { id: 'a1' }, first: true });
+    expect([first.total, pages()]).toEqual([200, 1]);
+    expect(await list({ kind: 'session', appliance: { id: 'a1' } })).toMatchObject({ total: 400 });
+    // The whole list is cached, so the first entries come from it.
+    expect(await list({ kind: 'session', appliance: { id: 'a1' }, first: true })).toMatchObject({ total: 400 });
+  });
+
+  it('the lookup routes count the sessions that a filter matches now', async () => {
+    await rig.deploy(deployed);
+    const count = (filter: unknown): Promise<Answer> => ask('count', { appliance: { id: 'a1' }, filter });
+    expect(await count({ 'active-user-name': '*.*' })).toMatchObject({ ok: true, total: 400 });
+    expect(await count({ 'active-user-name': 'nobody.here' })).toMatchObject({ ok: true, matching: 0 });
+    expect(await count({ 'active-user-name': '' })).toMatchObject({ ok: false, code: 'BAD_INPUT' });
+    expect(await count('all')).toMatchObject({ ok: false, code: 'BAD_INPUT' });
+  });
+
   it('the lookup routes list the other appliances for a field that names one', async () => {
     await rig.deploy(deployed);
     expect(await list({ kind: 'appliance', appliance: { id: 'a1' } })).toMatchObject({ entries: [{ value: 'vpn-1', note: rig.sim.url }] });

@@ -1,8 +1,11 @@
 import { SESSION_FILTER_FIELDS } from '../../../src/areas/sessions/session-filter';
 import type { OpenPanel, PanelOptions } from './types';
-import { createToolButton } from '../text';
+import { createToolButton, pluralized } from '../text';
 
 type Operator = 'is' | 'begins' | 'like' | 'any' | 'network' | 'older';
+
+/** The count starts after this pause in typing. */
+const COUNT_PAUSE_MS = 400;
 
 interface Condition {
   field: string;
@@ -71,6 +74,7 @@ export function openFilterBuilder(options: PanelOptions): OpenPanel {
   );
   const panel: OpenPanel = {
     close: () => {
+      clearTimeout(timer);
       builder.remove();
       line.show();
       RED.tray.resize();
@@ -83,7 +87,16 @@ export function openFilterBuilder(options: PanelOptions): OpenPanel {
     return panel;
   }
   const conditions = parsedConditions.length > 0 ? parsedConditions : [{ field: 'active-user-name', operator: 'is' as const, value: '' }];
-  const store = (): void => target.set('json', JSON.stringify(toFilter(conditions)));
+  const count = $('<span class="gateway-filter-count" role="status" aria-live="polite">');
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const updateCount = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void showCount(options, toFilter(conditions), count), COUNT_PAUSE_MS);
+  };
+  const store = (): void => {
+    target.set('json', JSON.stringify(toFilter(conditions)));
+    updateCount();
+  };
   const draw = (): void => {
     builder.empty();
     conditions.forEach((_one, index) => createConditionRow(options, conditions, index, store, draw).appendTo(builder));
@@ -95,8 +108,9 @@ export function openFilterBuilder(options: PanelOptions): OpenPanel {
     });
     const json = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._('filter.json'));
     json.on('click', () => panel.close());
-    $('<div class="gateway-filter-end">').append(add, ' ', json).appendTo(builder);
+    $('<div class="gateway-filter-end">').append(add, ' ', json, ' ', count).appendTo(builder);
     RED.tray.resize();
+    updateCount();
   };
   line.hide().after(builder);
   draw();
@@ -146,6 +160,17 @@ function createConditionRow(options: PanelOptions, conditions: Condition[], inde
     draw();
   });
   return $('<div class="gateway-condition">').append(field, operator, value, remove);
+}
+
+/** Shows how many sessions match now. An incomplete filter matches nothing that could be counted. */
+async function showCount({ node, post }: PanelOptions, filter: Record<string, unknown>, place: JQuery): Promise<void> {
+  if (Object.keys(filter).length === 0) return void place.empty();
+  place.text(node._('filter.counting'));
+  const asked = JSON.stringify(filter);
+  place.data('asked', asked);
+  const answer = await post('count', { filter });
+  if (place.data('asked') !== asked) return;
+  place.text(answer.ok ? pluralized(node, 'filter.matches', Number(answer['matching'])) : answer.message);
 }
 
 /** Adds a datalist with the values on the appliance. Without a response, the input stays plain. */

@@ -34,7 +34,15 @@ export function openValuePicker(options: PanelOptions): OpenPanel {
     if (key !== undefined) cachedResults.set(key, { ...result, unknown: [] });
     return result;
   };
-  return new DropDown(options, fetchItems, { getCached: (search) => cachedResults.get(toCacheKey(search) ?? '') });
+  const hasFirstPage = options.field.names === 'session' || options.field.names === 'session-user';
+  const fetchFirst = async (): Promise<LookupResult | undefined> => {
+    const answer = await options.post('list', { ...toQuery(''), first: true, values: [] });
+    return answer.ok ? (answer as unknown as LookupResult) : undefined;
+  };
+  return new DropDown(options, fetchItems, {
+    getCached: (search) => cachedResults.get(toCacheKey(search) ?? ''),
+    ...(hasFirstPage && { fetchFirst }),
+  });
 }
 
 /** Returns the name in a field, or the names of a JSON array. */
@@ -56,6 +64,8 @@ interface DropDownBehavior {
   /** Whether the last entry says that other values are possible. */
   readonly hasOtherEntry?: true;
   readonly getCached?: (search: string) => LookupResult | undefined;
+  /** Fetches the first entries of a long list, which are there before all of it. */
+  readonly fetchFirst?: () => Promise<LookupResult | undefined>;
 }
 
 class DropDown implements OpenPanel {
@@ -126,12 +136,25 @@ class DropDown implements OpenPanel {
     const search = text === this.initialText || this.options.target.get()?.type === 'json' ? '' : text;
     const cached = isRetry ? undefined : this.behavior.getCached?.(search);
     if (cached) this.fillItems(cached, search);
-    else if (this.items.children().length === 0) this.showStatus(this.options.node._('list.searching'));
+    else {
+      // An old list stays until the new one is there.
+      this.showStatus(this.options.node._('list.searching'));
+      // Not at the same time: all pages together would delay the first.
+      if (this.items.children().length === 0 && search === '') await this.showFirstItems(request);
+    }
+    if (request !== this.latestRequest) return;
     const answer = await this.fetchItems(this.behavior.hasOtherEntry ? '' : search, isRetry);
     if (request !== this.latestRequest) return;
     if ('ok' in answer && !answer.ok) this.showFailure(answer);
     // Redraws only on a difference, because the user may be about to click an entry.
     else if (JSON.stringify(answer) !== JSON.stringify(cached)) this.fillItems(answer as LookupResult, search);
+  }
+
+  private async showFirstItems(request: number): Promise<void> {
+    const result = await this.behavior.fetchFirst?.();
+    if (!result || result.entries.length === 0 || request !== this.latestRequest) return;
+    this.fillItems(result, '');
+    this.showStatus(this.options.node._('list.searching'));
   }
 
   private fillItems({ entries, found, unknown }: LookupResult, search: string): void {
