@@ -39,9 +39,12 @@ function createNotApprovedError(run: string, { method, path }: PlannedRequest): 
   );
 }
 
-/** Text as the database returns it, with sorted keys, so that a stored plan and a new one can be compared. */
-function toComparableText(value: unknown): string {
-  return toStorableJson(JSON.stringify(value, sortKeys));
+/**
+ * Text as the database returns it, with sorted keys, so that a stored plan and a new one can be compared. The item of a request is for
+ * people: the address of a session may change.
+ */
+function toComparableText(request: PlannedRequest): string {
+  return toStorableJson(JSON.stringify({ ...request, item: undefined }, sortKeys));
 }
 
 function sortKeys(_name: string, value: unknown): unknown {

@@ -37,6 +37,8 @@ export interface PlannedRequest {
   query?: Query;
   rawQuery?: string;
   body?: unknown;
+  /** What the request is about, such as the session that ends, with the name of its user and its address. */
+  item?: unknown;
 }
 
 /** `msg.envelope` and `err.cause` (contract, "Messages"). Operations add their own fields, such as `total`. */

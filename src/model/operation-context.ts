@@ -64,8 +64,11 @@ export interface OperationContext {
   read(request: Request, options?: ReadOptions): Promise<JsonObject>;
   /** The response to this run's last read of a configuration path; undefined when there was none or a write to that path has left since. */
   cachedRead(path: string): Promise<JsonObject> | undefined;
-  /** Sends a write and reads its result envelope. A dry run plans it, with `plannedBody` when the body itself must stay secret. */
-  write(request: Request, plannedBody?: JsonObject): Promise<WriteResult>;
+  /**
+   * Sends a write and reads its result envelope. A dry run plans it, with `plannedBody` when the body itself must stay secret. The plan
+   * shows what `describeItem` returns.
+   */
+  write(request: Request, plannedBody?: JsonObject, describeItem?: () => unknown): Promise<WriteResult>;
   /** Reads any response: a JSON document, else text, or a Buffer when it is neither. An empty response is an empty object. */
   readAny(request: Request): Promise<unknown>;
   /** Sends a write whose response may be a result envelope, anything else or nothing. `content` replaces the JSON body. */
@@ -107,6 +110,8 @@ export interface OperationContext {
   readonly raw: RawConnection;
   /** What this gateway has sent since it was created. */
   readonly counters: Counters;
+  /** Seconds by which the appliance's clock is ahead of this machine; undefined before the first response. */
+  readonly clockOffsetSeconds: number | undefined;
   /** Diagnostics for support. */
   readonly supportInfo: SupportInfo;
   /**

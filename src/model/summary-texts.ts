@@ -9,6 +9,8 @@ export const SUMMARY_TEXTS = {
   none: '__title__: nothing to do.',
   planned: '__title__: would send __n__ requests.',
   'planned-one': '__title__: would send one request.',
+  /** Behind `planned`. */
+  'planned-items': 'For: __names__.',
   failed: '__title__: failed (__code__).',
   unknown: '__title__: it may or may not have happened.',
   gone: '; __n__ were gone already',

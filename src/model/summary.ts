@@ -20,6 +20,8 @@ export interface SummaryInput {
   readonly many: BulkResult | null | undefined;
   /** Number of planned writes of a dry run. */
   readonly plannedCount: number | undefined;
+  /** What the planned writes are about. */
+  readonly plannedItems?: readonly unknown[];
   readonly changed: boolean | null;
   /** Number of records in a list, or in all parts of a stream. */
   readonly foundCount: number | undefined;
@@ -117,8 +119,7 @@ export function createOperationTitle(titleInput: TitleInput, translate: Translat
 function renderSummary(summaryInput: SummaryInput, render: (key: SummaryKey, values?: SummaryValues) => string): string {
   const { operation, many, plannedCount, changed, foundCount, code, data, envelopeFields } = summaryInput;
   if (code !== undefined) return code === 'OUTCOME_UNKNOWN' ? render('unknown') : render('failed', { code });
-  if (plannedCount !== undefined)
-    return plannedCount === 0 ? render('none') : render(plannedCount === 1 ? 'planned-one' : 'planned', { n: plannedCount });
+  if (plannedCount !== undefined) return renderPlanned(plannedCount, summaryInput, render);
   if (many) return many.total === 0 ? render('none') : renderBulkSummary(many, summaryInput, render);
   // The data of a write is the new state, not a search result.
   if (foundCount !== undefined && (operation?.effect ?? 'read') === 'read')
@@ -127,6 +128,17 @@ function renderSummary(summaryInput: SummaryInput, render: (key: SummaryKey, val
   if (operation?.summary?.served !== undefined && isObject(envelopeFields?.['served'])) return render('served');
   if (operation?.summary?.unchanged !== undefined && isObject(data) && data['equal'] === true) return render('unchanged');
   return render(changed === false ? 'unchanged' : 'done');
+}
+
+/** Names the items of a plan, such as the users whose sessions would end, unless the sentence names them already. */
+function renderPlanned(
+  n: number,
+  { plannedItems = [], mask }: SummaryInput,
+  render: (key: SummaryKey, values?: SummaryValues) => string,
+): string {
+  const text = n === 0 ? render('none') : render(n === 1 ? 'planned-one' : 'planned', { n });
+  const names = listNames(plannedItems, mask);
+  return names === '' || text.includes(names) ? text : `${text} ${render('planned-items', { names })}`;
 }
 
 /** A number or text in the data, or the size of a list or an object there. */

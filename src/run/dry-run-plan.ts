@@ -1,5 +1,5 @@
 import type { PlannedRequest } from '../model/envelope';
-import type { JsonObject } from '../model/json';
+import { copyJson, type JsonObject } from '../model/json';
 import { toJsonText } from '../model/json-text';
 import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
@@ -16,7 +16,7 @@ export class DryRunPlan {
   }
 
   /** `plannedBody` replaces the body of a streaming request. Errors: `BAD_INPUT` for a body that cannot be serialized. */
-  add({ method, path, query, rawQuery, body: requestBody }: Request, plannedBody?: JsonObject): void {
+  add({ method, path, query, rawQuery, body: requestBody }: Request, plannedBody?: JsonObject, item?: unknown): void {
     const sentBody = plannedBody ?? requestBody;
     // A copy, so that nobody changes the input through the plan.
     const body = sentBody && (JSON.parse(toJsonText(sentBody)) as JsonObject);
@@ -25,6 +25,7 @@ export class DryRunPlan {
       ...(query && { query: redactQuery(query, MASK) }),
       ...(rawQuery && { rawQuery: redactQuery(rawQuery, MASK) }),
       ...(body && { body }),
+      ...(item !== undefined && { item: copyJson(item) }),
     };
     this.requests.push({ method, ...this.#masker.value(plannedRequest) });
   }

@@ -42,8 +42,8 @@ export class RunContext extends RunState implements OperationContext {
     return download(this, request, open);
   }
 
-  write(request: Request, plannedBody?: JsonObject): Promise<WriteResult> {
-    return writeAndRecord(this, plannedBody ? { request, plannedBody } : { request });
+  write(request: Request, plannedBody?: JsonObject, describeItem?: () => unknown): Promise<WriteResult> {
+    return writeAndRecord(this, { request, ...(plannedBody && { plannedBody }), ...(describeItem && { describeItem }) });
   }
 
   writeAny(request: Request, content?: RawBody): Promise<unknown> {
@@ -138,6 +138,10 @@ export class RunContext extends RunState implements OperationContext {
   get raw(): RawConnection {
     const { gatewayContext, sender, options } = this;
     return forReadsOnly(createRawConnection(gatewayContext, () => void sender.requests++, sender.onLogin, options.signal));
+  }
+
+  get clockOffsetSeconds(): number | undefined {
+    return this.gatewayContext.transport.clockOffsetSeconds;
   }
 
   get counters(): Counters {

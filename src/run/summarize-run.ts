@@ -31,6 +31,7 @@ export function summarizeRun(
   const { many, emittedParts, emittedItems, changed, envelopeFields } = record;
   const foundCount = count ?? (emittedParts === undefined ? (Array.isArray(data) ? data.length : undefined) : emittedItems);
   const plannedCount = operation?.effect === 'read' ? undefined : plan?.requests.length;
+  const plannedItems = plannedCount === undefined ? undefined : plan?.requests.flatMap(({ item }) => (item === undefined ? [] : [item]));
   const mask = (text: string): string => redactor.text(text);
   try {
     return createSummary(
@@ -42,6 +43,7 @@ export function summarizeRun(
         mask,
         many,
         plannedCount,
+        ...(plannedItems && { plannedItems }),
         changed,
         foundCount,
         data,

@@ -33,10 +33,13 @@ export async function runWrite(run: RunState, write: PendingWrite): Promise<Writ
   return options.interceptWrite ? options.interceptWrite(write, () => sendWrite(run, write), run) : sendWrite(run, write);
 }
 
-async function sendWrite(run: RunState, { request, plannedBody, openExchange, parseResult }: PendingWrite): Promise<WriteResponse> {
+async function sendWrite(
+  run: RunState,
+  { request, plannedBody, openExchange, parseResult, describeItem }: PendingWrite,
+): Promise<WriteResponse> {
   const { plan, sender, options } = run;
   if (plan) {
-    plan.add(request, plannedBody);
+    plan.add(request, plannedBody, describeItem?.());
     return { status: null, result: emptyResultLists() };
   }
   // A login may take long or fail, so it comes before the caller records the write as sent.

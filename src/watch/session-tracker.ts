@@ -19,20 +19,22 @@ type Change = { add: Row[]; gone: string[] };
  */
 export class SessionTracker implements Tracker {
   readonly #filter: JsonObject | undefined;
+  readonly #getClockOffsetSeconds: () => number | undefined;
   readonly #sessions = new Map<string, string>();
   readonly #sharedTexts = new SharedTexts();
   #isFirstCheck = true;
 
   /** Errors: those of `parseSessionFilter`. */
-  constructor(filter?: JsonObject) {
+  constructor(filter?: JsonObject, getClockOffsetSeconds: () => number | undefined = () => undefined) {
     this.#filter = filter;
+    this.#getClockOffsetSeconds = getClockOffsetSeconds;
     if (filter) parseSessionFilter(filter);
   }
 
   update(data: unknown): TrackerUpdate {
     const records = data as readonly SessionRecord[];
     // Parsed at each check, because an age in the filter counts from now.
-    const matches = this.#filter ? parseSessionFilter(this.#filter) : undefined;
+    const matches = this.#filter ? parseSessionFilter(this.#filter, this.#getClockOffsetSeconds()) : undefined;
     const newRecords: SessionRecord[] = [];
     const changed: { record: SessionRecord; before: string }[] = [];
     let knownCount = 0;

@@ -20,6 +20,8 @@ import type { RecordSigner } from '../model/record-signer';
 /** The part of a `Gateway` that a watch uses. */
 export interface WatchedGateway {
   readonly name: string;
+  /** Seconds by which the appliance's clock is ahead; undefined when unknown. */
+  readonly clockOffsetSeconds?: number | undefined;
   /** Signs the saved state. */
   readonly signer?: RecordSigner | undefined;
   run(name: string, input?: Readonly<Record<string, unknown>>, options?: { signal?: LightAbortController }): Promise<RunOutcome>;
@@ -56,7 +58,7 @@ export interface WatchKindDefinition {
   /** The data that an error stands for. Undefined if the error is a failure. */
   dataForError?(error: GatewayError): unknown;
   /** Checks the options and creates the tracker. Errors: `BAD_CONFIG`, or `BAD_INPUT` for a filter or ignore rule. */
-  createTracker(options: WatchKindOptions, clock: Clock, appliance: string): Tracker;
+  createTracker(options: WatchKindOptions, clock: Clock, appliance: string, getClockOffsetSeconds?: () => number | undefined): Tracker;
   /** Default seconds between two checks; 60 if it is not set. */
   readonly defaultIntervalSeconds?: number;
   /** Options that invalidate a saved state when they change, in addition to the kind and the appliance. */
@@ -70,9 +72,9 @@ const DEFAULT_LICENSE_LIMITS: readonly WatchLimit[] = [{ name: '*', above: 90, r
 export const WATCH_KINDS = {
   sessions: {
     operation: 'sessions.list',
-    createTracker: ({ filter }) => {
+    createTracker: ({ filter }, _clock, _appliance, getClockOffsetSeconds) => {
       if (filter) parseSessionFilter(filter);
-      return new SessionTracker(filter);
+      return new SessionTracker(filter, getClockOffsetSeconds);
     },
     identity: ({ filter }) => filter ?? null,
   },

@@ -78,7 +78,7 @@ export class Watcher implements PollSubscriber {
     this.intervalMs = every * 1000;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#tracker = kind.createTracker(options, this.#clock, gateway.name);
+    this.#tracker = kind.createTracker(options, this.#clock, gateway.name, () => gateway.clockOffsetSeconds);
     const identity = JSON.stringify([options.watch, gateway.name, kind.identity?.(options) ?? null]);
     this.#stateFile = stateFile === undefined ? undefined : new WatchStateFile(stateFile, identity, gateway.signer);
     this.#epoch = this.#stateFile?.epoch ?? Math.floor(this.#clock.now()).toString(36);

@@ -17,7 +17,8 @@ export const matchField = choiceField(
 
 /** Ends one session and returns the plain result. */
 export async function endSession(session: string | JsonObject, call: OperationContext): Promise<WriteResult> {
-  return call.write(toEndRequest(toRecord(session)));
+  const record = toRecord(session);
+  return call.write(toEndRequest(record), undefined, () => summarizeSession(record));
 }
 
 /** Converts ids and records to records, each session once. Errors: `BAD_INPUT` for an item without an id. */
@@ -58,8 +59,9 @@ async function resolveMax(
  * Finds all matching sessions in a complete list, because a partial one would miss sessions. Sessions of the own account go to
  * `envelope.spared` instead, because ending them would interrupt this package.
  */
-export async function findMatchingSessions(matches: SessionMatcher, call: OperationContext): Promise<JsonObject[]> {
-  return spareOwnSessions((await listSessions({}, call)).filter(matches), call);
+export async function findMatchingSessions(createMatcher: () => SessionMatcher, call: OperationContext): Promise<JsonObject[]> {
+  const all = await listSessions({}, call);
+  return spareOwnSessions(all.filter(createMatcher()), call);
 }
 
 /** Leaves sessions of the own account out and lists them in `envelope.spared`. */

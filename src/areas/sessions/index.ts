@@ -162,8 +162,10 @@ export const sessionsArea = defineArea({
         max: maxField,
       },
       run: async ({ filter, max }, call) => {
-        const matches = parseSessionFilter(filter);
-        return endSessions(await findMatchingSessions(matches, call), max, call);
+        // A wrong filter fails before anything is sent. The responses then show the clock of the appliance.
+        parseSessionFilter(filter);
+        const sessions = await findMatchingSessions(() => parseSessionFilter(filter, call.clockOffsetSeconds), call);
+        return endSessions(sessions, max, call);
       },
       example: { input: { filter: { 'authentication-realm': 'Contractors' } }, request: `GET ${SESSIONS}?number=200&start=0` },
     }),

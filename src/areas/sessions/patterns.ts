@@ -98,9 +98,9 @@ const UNITS: readonly (readonly [names: RegExp, ms: number])[] = [
   [/^(d|days?)$/, 86_400_000],
 ];
 
-/** Least ages, of which the shortest is enough: a test of the time of sign-in, in seconds since 1970. */
-export function parseAgePatterns(patterns: readonly string[], field: string): TextMatcher {
-  const latest = Date.now() - patterns.map((pattern) => parseAgeMs(pattern, field)).reduce((a, b) => Math.min(a, b));
+/** Least ages, of which the shortest is enough: a test of the time of sign-in, in seconds since 1970. `now` is in milliseconds. */
+export function parseAgePatterns(patterns: readonly string[], field: string, now: number): TextMatcher {
+  const latest = now - patterns.map((pattern) => parseAgeMs(pattern, field)).reduce((a, b) => Math.min(a, b));
   return (text) => isBefore(Number(text) * 1000, latest);
 }
 

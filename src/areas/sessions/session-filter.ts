@@ -16,7 +16,7 @@ import {
 export type SessionMatcher = (record: JsonObject) => boolean;
 
 /** Reads the patterns of one field. Errors: `BAD_INPUT` for a pattern that could match nothing or everything. */
-type PatternParser = (patterns: readonly string[], field: string) => TextMatcher;
+type PatternParser = (patterns: readonly string[], field: string, now: number) => TextMatcher;
 
 /** A filter field that is not a record field: the age of the session. */
 const AGE_FIELD = 'older-than';
@@ -29,8 +29,8 @@ const FIELD_PARSERS: ReadonlyMap<string, PatternParser> = new Map<string, Patter
   secondary-auth-server-name secondary-auth-server-type session-id user-roles`
     .split(/\s+/)
     .map((name) => [name, parseTextPatterns] as const),
-  ['source-ip', parseAddressPatterns],
-  ['network-connect-ip', parseAddressPatterns],
+  ['source-ip', (patterns, field) => parseAddressPatterns(patterns, field)],
+  ['network-connect-ip', (patterns, field) => parseAddressPatterns(patterns, field)],
   ['network-connect-ipv6', (patterns, field) => parseAddressPatterns(patterns, field, 6)],
   ['mac-address', parseMacAddressPatterns],
   [
@@ -48,10 +48,12 @@ export const SESSION_FILTER_FIELDS: readonly string[] = [...FIELD_PARSERS.keys()
 /**
  * Reads a filter object as a test of one record; all fields must match. Errors: `BAD_INPUT` for an unknown field, an empty value, or a
  * value that matches nothing or everything; `LIMIT` for an empty filter, which would match every session, and for too many patterns.
+ * Ages count from now on the clock of the appliance, which is `clockOffsetSeconds` ahead.
  */
-export function parseSessionFilter(filter: JsonObject): SessionMatcher {
+export function parseSessionFilter(filter: JsonObject, clockOffsetSeconds = 0): SessionMatcher {
+  const now = Date.now() + clockOffsetSeconds * 1000;
   const tests = Object.entries(filter).map(([field, patternValue]): SessionMatcher => {
-    const test = getParser(field)(toPatterns(field, patternValue), field);
+    const test = getParser(field)(toPatterns(field, patternValue), field, now);
     const key = field === AGE_FIELD ? SIGN_IN_FIELD : field;
     return (record) => toTexts(field, record[key]).some(test);
   });

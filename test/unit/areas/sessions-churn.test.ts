@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { resetContainmentStores } from '../../../src/contain/containment-store';
 import { startRawServer, httpResponse, type RawServer } from '../../helpers/raw-server';
 import { ACTIVE_USERS_PATH, asBulkResult, expectFailure, gatewayFor, readSessionIds } from '../../helpers/simulated-appliance';
+import { startWatch } from '../../helpers/watch';
 
 const PAGE_SIZE = 200;
 /** 100 changes per second at 5 ms per page. */
@@ -34,12 +36,16 @@ function createRandom(seed: number): () => number {
 }
 
 /** An appliance whose sessions start and end with each page that it sends. Every tenth session is stable. */
-async function startChurningAppliance(order: Order, count: number, { base = 0, hasFlags = true } = {}): Promise<ChurningAppliance> {
+async function startChurningAppliance(
+  order: Order,
+  count: number,
+  { base = 0, hasFlags = true, stableName = '' } = {},
+): Promise<ChurningAppliance> {
   const nextRandom = createRandom(count + base);
   let next = 0;
   const create = (isStable: boolean): Session => {
     const number = next++;
-    const name = `${String.fromCharCode(97 + Math.floor(nextRandom() * 26))}${number}`;
+    const name = isStable && stableName !== '' ? stableName : `${String.fromCharCode(97 + Math.floor(nextRandom() * 26))}${number}`;
     return { id: `sid${number}`, name, realm: isStable ? 'Stable' : 'Users' };
   };
   const sessions = Array.from({ length: count }, (_, index) => create(index % 10 === 0));
@@ -119,6 +125,32 @@ describe('the session list with 100 changes per second', () => {
       expect([...deleted].sort()).toEqual([...stable].sort());
     },
   );
+
+  // Few records and many changes: ten times the changes of a busy appliance.
+  it.each(['appended', 'in front', 'sorted by name'] as const)('kill-user and contain end all sessions of a person: %s', async (order) => {
+    for (const operation of ['sessions.kill-user', 'contain.contain']) {
+      const appliance = await startChurningAppliance(order, 500, { stableName: 'm.stable' });
+      appliance.pace = 5;
+      const gateway = gatewayFor(appliance.server);
+      onTestFinished(resetContainmentStores);
+      await gateway.run(operation, { name: 'm.stable', ...(operation === 'sessions.kill-user' && { max: 1000 }) });
+      expect([...new Set(appliance.deleted)].sort(), operation).toEqual([...appliance.stable].sort());
+    }
+  });
+
+  it.each(['appended', 'in front', 'sorted by name'] as const)('a watch reports no stable session as ended: %s', async (order) => {
+    const appliance = await startChurningAppliance(order, 500);
+    appliance.pace = 5;
+    const { watcher, takePayloads } = await startWatch(gatewayFor(appliance.server), { watch: 'sessions' });
+    let eventCount = 0;
+    for (let check = 0; check < 8; check++) {
+      await watcher.check();
+      const payloads = takePayloads() as unknown as { event: string; session: Record<string, string> }[];
+      eventCount += payloads.length;
+      expect(payloads.filter(({ session }) => appliance.stable.has(session['session-id'] ?? ''))).toEqual([]);
+    }
+    expect(eventCount).toBeGreaterThan(20);
+  });
 
   it('the session list with 100 changes per second reads only the pages around a gap again when many sessions end between two pages', async () => {
     const appliance = await startChurningAppliance('appended', 2700);

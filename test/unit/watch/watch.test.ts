@@ -25,6 +25,26 @@ const health = (values: JsonObject) => ({
 const MAINTENANCE = { times: Infinity, match: isInformationRequest, body: '<html>Maintenance</html>' };
 
 describe('a watch of sessions', () => {
+  it('reports a session as ended only when a complete list does not contain it', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
+    const { sessions } = simulator.state;
+    const { watcher, takePayloads } = await startWatch(gateway, { watch: 'sessions' });
+    const [first = ''] = sessions.ids();
+    sessions.end(first);
+    // All pages but the first lack their records, so the list is not complete.
+    simulator.fault({
+      match: ({ path }) => path.includes('start=') && !path.includes('start=0'),
+      times: Infinity,
+      body: (answer) => answer.replace(/"active-user-record":\[.*\]/s, '"active-user-record":[]'),
+    });
+    await watcher.check();
+    expect(takePayloads().filter((payload) => payload['event'] === 'ended')).toEqual([]);
+    simulator.clearFaults();
+    await watcher.check();
+    const ended = takePayloads().filter((payload) => payload['event'] === 'ended');
+    expect(ended).toMatchObject([{ session: { 'session-id': first } }]);
+  });
+
   it('a watch of sessions reports started, ended and changed sessions, and nothing else', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const { sessions } = simulator.state;
