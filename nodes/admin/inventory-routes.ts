@@ -2,6 +2,7 @@ import type { NodeAPI } from 'node-red';
 import { runOnMany, type ApplianceResult, type InventoryAppliance } from '../../src/inventory';
 import { asGatewayError } from '../../src/model/error';
 import { isObject, type JsonObject } from '../../src/model/json';
+import { unwrapSystemInformation } from '../../src/run/identity';
 import { registerAdminRoute } from './admin-route';
 import { parseUrlOrigin } from './draft-settings';
 import type { DialogRouteResult } from './draft-gateways';
@@ -142,8 +143,7 @@ function toTestRows(results: readonly ApplianceResult[]): TestRow[] {
       const ownMessage = message.startsWith(`${appliance}: `) ? message.slice(appliance.length + 2) : message;
       return { appliance, ok, code: error?.code ?? 'ABORTED', message: ownMessage };
     }
-    const document = isObject(data) ? (data['system-information'] ?? data) : {};
-    const system = isObject(document) ? document : {};
+    const system = isObject(data) ? unwrapSystemInformation(data) : {};
     const serial = system['serial-number'];
     const same = serial === undefined ? undefined : bySerial.get(serial);
     if (serial !== undefined && same === undefined) bySerial.set(serial, appliance);

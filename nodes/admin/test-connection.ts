@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../../src/model/json';
 import { PauseFreeCoordination } from '../../src/login/pause-free-coordination';
 import { processCoordination } from '../../src/model/process-coordination';
 import { Redactor } from '../../src/model/redaction';
+import { unwrapSystemInformation } from '../../src/run/identity';
 import { registerAdminRoute } from './admin-route';
 import { readApplianceSettings } from '../appliance/appliance-node';
 import { readDraftSettings, listSecretValues } from './draft-settings';
@@ -73,7 +74,7 @@ async function readSystemInfo(gateway: Gateway, clientSignal: AbortSignal): Prom
   const timeout = AbortSignal.timeout(MAX_TEST_MS);
   try {
     const { data, envelope } = await gateway.run('system.info', {}, AbortSignal.any([timeout, clientSignal]));
-    return { ok: true, system: isObject(data) ? (data['system-information'] ?? data) : data, ms: envelope.ms };
+    return { ok: true, system: isObject(data) ? unwrapSystemInformation(data) : data, ms: envelope.ms };
   } catch (thrown) {
     if (timeout.aborted) throw new GatewayError('TIMEOUT', `The appliance did not answer within ${MAX_TEST_MS / 1000} s.`);
     throw thrown;

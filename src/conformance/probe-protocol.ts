@@ -1,4 +1,4 @@
-import { isObject } from '../model/json';
+import { unwrapSystemInformation } from '../run/identity';
 import { SYSTEM_INFORMATION } from './documented';
 import type { Prober } from './prober';
 
@@ -29,7 +29,7 @@ export async function probeProtocol(prober: Prober): Promise<void> {
 }
 
 function readSystemInformation(prober: Prober, document: Readonly<Record<string, unknown>>): void {
-  const system = isObject(document['system-information']) ? document['system-information'] : document;
+  const system = unwrapSystemInformation(document);
   const release = system['os-version'];
   if (typeof release === 'string' && RELEASE.test(release)) prober.release = release;
   if (Object.keys(system).length === 0) return;

@@ -3,7 +3,7 @@ import type { OperationContext, Progress } from '../model/operation-context';
 import type { SecretMasker } from './bulk';
 import { DryRunPlan } from './dry-run-plan';
 import type { GatewayContext } from './gateway-context';
-import { HeldLeases } from './locks';
+import { HeldLeases } from './held-leases';
 import type { PendingWrite, WriteGate } from './pending-write';
 import { RunRecord } from './run-record';
 import { Sender, type WriteResponse } from './sender';

@@ -1,4 +1,4 @@
-import type { Simulator } from './index';
+import type { Simulator } from './simulator';
 
 const USER_NAME = 'j.doe';
 const SERVER = 'System Local';

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { type AddressInfo, isIP } from 'node:net';
 import { selfSigned } from './certificate';
 import type { FaultRule } from './faults';
-import { type Incidents, incidentsFor } from './incidents';
+import { incidentsFor } from './incidents';
 import { type SimulatedFleet, createSimulatedFleet } from './simulated-fleet';
 import { type SimulatorOptions, resolveOptions } from './options';
 import { type RequestLogEntry, ApplianceServer } from './server';
+import type { Simulator } from './simulator';
 import { type State, createState } from './state';
 
-export type { FaultRule, RequestLogEntry, SimulatorOptions, State };
+export type { FaultRule, RequestLogEntry, Simulator, SimulatorOptions, State };
 export type { SecondFactor } from './options';
 export type { Incidents } from './incidents';
 export type { ScriptOptions, SessionScript } from './session-script';
@@ -25,31 +26,6 @@ export { type Variant, type Variants, type VariantValue, VARIANTS, defaultVarian
 export { computeTotpCode } from './totp';
 export { issueCertificate, selfSigned, type KeyPair } from './certificate';
 export type { SimulatedFleet } from './simulated-fleet';
-
-export interface Simulator extends Incidents {
-  readonly url: string;
-  readonly port: number;
-  /** PEM of the certificate to trust. */
-  readonly ca: string;
-  /** Live: tests may read and change it. */
-  readonly state: State;
-  /** The journal, latest `journalLimit` requests. */
-  readonly requests: RequestLogEntry[];
-  /** First steps of logins that reached the appliance, refused ones included. */
-  readonly logins: number;
-  readonly openConnections: number;
-  readonly totalConnections: number;
-  /** Every key issued so far becomes invalid. */
-  expireKeys(): void;
-  /** Queues a fault; see FaultRule. */
-  fault(rule: FaultRule): void;
-  clearFaults(): void;
-  /** From now on new handshakes show this certificate; connections that are open stay. */
-  replaceCertificate(tls: { key: string; cert: string }): void;
-  /** Told of each handshake. */
-  onHandshake(listener: () => void): void;
-  close(): Promise<void>;
-}
 
 /** Starts an appliance on a loopback address. Rejects with a plain sentence when an option can't be or the port is taken. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {

@@ -1,6 +1,6 @@
 import { selfSigned } from './certificate';
 import type { SimulatorOptions } from './options';
-import type { Simulator } from './index';
+import type { Simulator } from './simulator';
 
 /** Many appliances in one process, each with a name, a serial number, a state and a log of requests of its own. */
 export interface SimulatedFleet {

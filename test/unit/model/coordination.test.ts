@@ -6,7 +6,7 @@ import { coordinationKey, type Coordination } from '../../../src/model/coordinat
 import { GatewayError } from '../../../src/model/error';
 import { mapConcurrently } from '../../../src/model/map-concurrently';
 import { ProcessCoordination } from '../../../src/model/process-coordination';
-import { HeldLeases } from '../../../src/run/locks';
+import { HeldLeases } from '../../../src/run/held-leases';
 import { expectFailure, startSimulatorWithGateway, USER_ROLES_PATH } from '../../helpers/simulated-appliance';
 import { coordinationSuite } from '../../helpers/coordination-suite';
 

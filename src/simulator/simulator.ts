@@ -1,0 +1,30 @@
+import type { FaultRule } from './faults';
+import type { Incidents } from './incidents';
+import type { RequestLogEntry } from './server';
+import type { State } from './state';
+
+/** A running simulated appliance. */
+export interface Simulator extends Incidents {
+  readonly url: string;
+  readonly port: number;
+  /** PEM of the certificate to trust. */
+  readonly ca: string;
+  /** Live: tests may read and change it. */
+  readonly state: State;
+  /** The journal, latest `journalLimit` requests. */
+  readonly requests: RequestLogEntry[];
+  /** First steps of logins that reached the appliance, refused ones included. */
+  readonly logins: number;
+  readonly openConnections: number;
+  readonly totalConnections: number;
+  /** Every key issued so far becomes invalid. */
+  expireKeys(): void;
+  /** Queues a fault; see FaultRule. */
+  fault(rule: FaultRule): void;
+  clearFaults(): void;
+  /** From now on new handshakes show this certificate; connections that are open stay. */
+  replaceCertificate(tls: { key: string; cert: string }): void;
+  /** Told of each handshake. */
+  onHandshake(listener: () => void): void;
+  close(): Promise<void>;
+}
