@@ -59,7 +59,7 @@ describe('OperationContext', () => {
     const { settings } = idle({}, more);
     expect(settings).toMatchObject({ ...seen, base: url, prefix: '/vpn1' });
     expect(Object.keys(settings).sort()).toEqual(
-      ['accounts', 'base', 'brand', 'connections', 'journal', 'name', 'prefix', 'realm', 'vendor'].sort(),
+      ['accounts', 'base', 'brand', 'connections', 'journal', 'name', 'prefix', 'realm', 'signer', 'stateFolder', 'vendor'].sort(),
     );
   });
 
