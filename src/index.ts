@@ -18,6 +18,7 @@ export type { ContainEvent } from './contain/enforcement-loop';
 export type { ConformanceData } from './areas/conformance';
 export type { CheckClock } from './conformance/pacer';
 export type { ProfileKeys } from './conformance/shape';
+export type { RecordSigner, SignedPurpose } from './model/record-signer';
 export type { Credentials, RawConnection, RawReply, RawRequest } from './model/raw-exchange';
 export {
   checkConformance,

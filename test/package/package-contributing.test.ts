@@ -12,9 +12,9 @@ import type * as Library from '../../src';
 
 // Follows the example of CONTRIBUTING.md word for word in a copy of the repository.
 const guide = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8').split('\n## Add an operation\n')[1]?.split('\n## ')[0] ?? '';
-const [imports = '', entry = '', apiRow = '', serviceRow = '', route = '', commands = ''] = [
-  ...guide.matchAll(/```(?:ts|md|sh)\n([^]*?)```/g),
-].map(([, text = '']) => text);
+const [entry = '', apiRow = '', serviceRow = '', route = '', commands = ''] = [...guide.matchAll(/```(?:ts|md|sh)\n([^]*?)```/g)].map(
+  ([, text = '']) => text,
+);
 const copy = mkdtempSync(join(tmpdir(), 'gateway-contributing-'));
 /** Generated folders. */
 const SKIPPED = new Set(['dist', 'dist.new', 'dist.old']);
@@ -39,7 +39,9 @@ function edit(file: string, change: (text: string) => string): void {
 beforeAll(() => {
   copyFolder(root, copy);
   edit('src/areas/system.ts', (text) =>
-    text.replace(/^import \{[^}]*\} from '\.\.\/model\/operation';\n/m, () => imports).replace('  operations: {\n', (line) => line + entry),
+    text
+      .replace(/import \{(?=[^}]*\} from '\.\.\/model\/operation')/, 'import { textField,')
+      .replace('  operations: {\n', (line) => line + entry),
   );
   edit('docs/reference/appliance-api.md', (text) => text.replace(/(\n### System\n[^]*?\n\|---[^\n]*\n)/, (head) => head + apiRow));
   edit('test/package/coverage/service-rows.ts', (text) => text.replace('  // System\n', (line) => line + serviceRow));

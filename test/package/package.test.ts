@@ -74,10 +74,10 @@ describe('the tarball', () => {
   });
 
   // YAML takes 1.2 of them, undici 2, four languages half of one.
-  it('the tarball takes no more than 7.5 MB with its dependencies', () => {
+  it('the tarball takes no more than 8.5 MB with its dependencies', () => {
     const files = readdirSync(join(userDir, 'node_modules'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const bytes = files.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
-    expect(bytes).toBeLessThan(7.5e6);
+    expect(bytes).toBeLessThan(8.5e6);
   });
 
   it('the tarball works from a script and contains the simulator', () => {

@@ -53,6 +53,7 @@ export const treeRows: readonly Row[] = [
     answer: { name: 'Staff' },
     operations: [
       'config.get',
+      'config.delete',
       'config.ensure',
       'config.ensure-all',
       'snapshot.take',
