@@ -43,7 +43,7 @@ describe('a run with two engines on 300 appliances with 20 faulty ones', () => {
     },
   );
 
-  it('writes only to its canary when the canary fails', async () => {
+  it('a run writes only to its canary when the canary fails', async () => {
     bench.fleet.appliances[2]?.fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: Infinity });
     await one.engine.startRun(bench.createRun('canary', { operation: 'config.ensure', input: ENSURE_INPUT, canary: 5, ends: [5, COUNT] }));
     expect(await report('canary')).toMatchObject({ failed: 1, skipped: COUNT - 5 });

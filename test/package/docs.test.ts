@@ -52,7 +52,7 @@ describe('permissions', () => {
 });
 
 describe('releases', () => {
-  it('names only variants that the simulator has', () => {
+  it('the page of releases names only variants that the simulator has', () => {
     const named = rows(document('reference/releases.md'))
       .flatMap(([, , variant]) => codes(variant))
       .filter((code) => /^\w+=/.test(code));

@@ -156,7 +156,7 @@ describe('end', () => {
     expect((await pageOf(client, '?name=ben.schmidt'))['active-users']['total-matched-record-number']).toBe(0);
   });
 
-  it('the simulator ends all sessions for exactly ?all', async () => {
+  it('the simulator ends all sessions only for the query ?all', async () => {
     const client = await start();
     for (const query of ['', '?all=true', '?all=', '?everyone', '?all&x']) expect((await client.delete(USERS + query)).status).toBe(400);
     expect(client.simulator.state.sessions.count).toBe(25);

@@ -199,7 +199,7 @@ describe('changed', () => {
     'last-backup-time',
     'timestamp',
     'password-encrypted',
-  ])('the comparison with the last backup ignores in XML: %s', (name) =>
+  ])('the comparison of XML backups ignores %s', (name) =>
     expect(readContent(`<${name}>1</${name}>`)).toBe(readContent(`<${name}>2</${name}>`)),
   );
 
@@ -209,20 +209,16 @@ describe('changed', () => {
     ['a switch for timestamps', '<include-timestamp>true</include-timestamp>', '<include-timestamp>false</include-timestamp>'],
     ['a switch for encryption', '<traffic-encrypted> yes </traffic-encrypted>', '<traffic-encrypted>no</traffic-encrypted>'],
     ['a switch as an attribute', '<log include-timestamp="on"/>', '<log include-timestamp="off"/>'],
-  ])('the comparison with the last backup includes in XML %s', (_name, one, other) =>
-    expect(readContent(one)).not.toBe(readContent(other)),
-  );
+  ])('the comparison of XML backups includes %s', (_name, one, other) => expect(readContent(one)).not.toBe(readContent(other)));
 
   it.each([
     ['an encrypted value', '<key type="secret">1</key>', '<key type="secret">2</key>'],
     ['what is in an encrypted element', '<x-encrypted><a>true</a>1</x-encrypted>', '<x-encrypted><a>false</a>2</x-encrypted>'],
     ['a time as an attribute', '<log timestamp="1"/>', '<log timestamp="2"/>'],
-  ])('the comparison with the last backup ignores in the binary configuration: %s', (_name, one, other) =>
-    expect(readContent(one)).toBe(readContent(other)),
-  );
+  ])('the comparison of binary backups ignores %s', (_name, one, other) => expect(readContent(one)).toBe(readContent(other)));
 
   it.each(['backup-time', 'export-time', 'start-date', 'time-zone', 'last-resort', 'idle-timeout'])(
-    'the comparison with the last backup includes in the binary configuration %s',
+    'the comparison of binary backups includes %s',
     (name) => expect(readContent(`<${name}>1</${name}>`)).not.toBe(readContent(`<${name}>2</${name}>`)),
   );
 });

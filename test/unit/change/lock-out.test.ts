@@ -274,7 +274,7 @@ it.each([
   ['PUT', `${ROOT}-of-others`, false],
   ['PUT', '/api/v1/configuration/users', false],
   ['PUT', '/administrators', false],
-] as const)('decides whether %s %s may lock out: %s', (method, path, may) => {
+] as const)('mayLockOut decides about %s %s: %s', (method, path, may) => {
   expect(mayLockOut({ method, path })).toBe(may);
 });
 

@@ -414,7 +414,7 @@ describe('undoing a creation under another name', () => {
     expect([...items.keys()]).toEqual([]);
   });
 
-  it('undoing a creation under another name has no undo if several items could be the created one', async () => {
+  it('a creation under another name has no undo if several items could be the created one', async () => {
     const { items, gateway } = await startRenamingAppliance(['10.9.9.8']);
     const id = await readJournalId(gateway.run('config.create', create));
     expect((await fetchJournalEntries(gateway))[0]).toMatchObject({ ok: true, undo: false, changed: null, diff: null });

@@ -611,7 +611,7 @@ describe('EnforcementLoop at each poll', () => {
     ]);
   });
 
-  it('reads up to three users by name, and the whole list for more', async () => {
+  it('EnforcementLoop reads up to three users by name, and the whole list for more', async () => {
     const { join, pass, look, memory, here } = guarding();
     for (const count of [1, 2, 3]) await memory.put(recordOf(count));
     join();

@@ -17,7 +17,7 @@ describe('time limits and cancellation', () => {
   it.each([
     ['headers never come', { hang: true }],
     ['comes late', { delayMs: 8000 }],
-  ])('time limits and cancellation end an exchange whose response %s', async (_name, fault) => {
+  ])('a time limit ends an exchange whose response %s', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { timeout: 2.5 });
     await gateway.run('system.info');
     simulator.fault({ ...fault, times: 2 });

@@ -133,7 +133,7 @@ describe('a second factor from the settings', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('a second factor from the settings spends no step on logins that were canceled before sending', async () => {
+  it('a login uses up no one-time code if it was canceled before sending', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();

@@ -58,11 +58,11 @@ it('Each rule is used by a field', () => {
 describe.each(ruled)('The rule of $field of $name', ({ operation, field, rule }) => {
   const input = (text: string): Record<string, unknown> => ({ ...operation.example.input, [field]: text });
 
-  it.each(TEXTS[rule].good)('the rule of a field accepts %j', (text) => {
+  it.each(TEXTS[rule].good)('a field with a format accepts %j', (text) => {
     expect(parseInput(operation, input(text))).toMatchObject({ [field]: text });
   });
 
-  it.each(TEXTS[rule].bad)('the rule of a field rejects %j with the name of the field', (text) => {
+  it.each(TEXTS[rule].bad)('a field with a format rejects %j with the name of the field', (text) => {
     let error: unknown;
     try {
       parseInput(operation, input(text));

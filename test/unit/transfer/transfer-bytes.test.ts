@@ -148,7 +148,7 @@ describe('XmlCheck events', () => {
     for (const size of [1, 2, 7, 1000]) expect(told(document, size)).toBe('<configuration<a b=1 c="&lt;><dx &amp; y<z>]><e f=>> ');
   });
 
-  it('XmlCheck events cut pieces between whole characters', () => {
+  it('XmlCheck events split long texts between whole characters', () => {
     for (const text of ['a', 'aé', 'a\u00c0', 'a\u0800', 'a名', 'a😀', '']) {
       const bytes = Buffer.from(text);
       for (let length = 0; length <= bytes.length; length++) {
