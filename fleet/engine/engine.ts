@@ -8,6 +8,7 @@ import { RunStore } from '../store/run-store';
 import type { ItemRow, RunRequest, RunRow } from '../store/rows';
 import { withSchemaLock, migrateSchema } from '../store/schema';
 import { hashInventory, hashTarget, toFleetKey, type FleetIdentity } from '../worker/fleet-identity';
+import { signItems } from '../worker/order-signature';
 import { ItemWorker, type ApplianceSource, type ItemKey } from '../worker/item-worker';
 import { QueueWorker, type AnyQueueWorker, type JobResult } from './queue-worker';
 import { Heartbeat } from './heartbeat';
@@ -172,7 +173,8 @@ export class Engine {
       const found = item.target === undefined ? appliances.findAppliance(item.appliance) : undefined;
       return found ? { ...item, target: hashTarget(found) } : item;
     });
-    const request = { ...newRun, items, token: randomUUID(), origin: this.id, fingerprint: this.#fingerprint };
+    const order = { ...newRun, token: randomUUID(), origin: this.id, fingerprint: this.#fingerprint };
+    const request = { ...order, items: signItems(order, items, toFleetKey(this.#options.fleet), appliances.getSigningKey?.()) };
     const deadline = performance.now() + MAX_START_WAIT_MS;
     const isCreated = await this.database
       .retryUntilAvailable(

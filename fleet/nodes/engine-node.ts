@@ -83,6 +83,7 @@ export class EngineNode {
       findAppliance: (name) => this.inventory.findAppliance(name),
       listAppliances: () => this.inventory.appliances,
       getSecret: (set) => this.inventory.getPassword(set),
+      getSigningKey: () => this.inventory.getSigningKey(),
     };
   }
 

@@ -52,6 +52,8 @@ export interface RequestedItem {
   readonly input?: JsonRecord | undefined;
   /** Hash of its name and host; undefined if the inventory does not have it. */
   readonly target?: string | undefined;
+  /** HMAC of the order, see `signItems`. */
+  readonly mac?: string | undefined;
 }
 
 /** An approved dry run. Items send at most the requests that it planned for their appliance. */
@@ -107,6 +109,7 @@ export interface ItemRow {
   readonly appliance: string;
   readonly target: string | null;
   readonly input: JsonRecord | null;
+  readonly mac: string | null;
   readonly state: ItemState;
   readonly attempt: number;
   readonly holder: string | null;

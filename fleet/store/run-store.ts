@@ -77,10 +77,13 @@ export class RunStore {
     const names = request.items.map(({ appliance }) => appliance);
     const inputs = request.items.map(({ input }) => (input === undefined ? null : toJson(input)));
     await sql.query(
-      `INSERT INTO ${SCHEMA}.item (fleet, run, index, appliance, input, target)
-       SELECT $1, $2, (position - 1)::int, appliance, input::jsonb, target
-       FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS requested (appliance, input, target, position)`,
-      [this.#fleet, request.id, names, inputs, request.items.map(({ target }) => target ?? null)],
+      `INSERT INTO ${SCHEMA}.item (fleet, run, index, appliance, input, target, mac)
+       SELECT $1, $2, (position - 1)::int, appliance, input::jsonb, target, mac
+       FROM unnest($3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY AS requested (appliance, input, target, mac, position)`,
+      [
+        ...[this.#fleet, request.id, names, inputs, request.items.map(({ target }) => target ?? null)],
+        request.items.map(({ mac }) => mac ?? null),
+      ],
     );
     await this.#jobSender.sendCoordinator(sql, request.id, row.job);
     return true;

@@ -112,6 +112,10 @@ const MIGRATIONS: readonly string[] = [
   END
   $$;
   `,
+  `
+  -- HMAC of the order with a key that is not in the database.
+  ALTER TABLE ${SCHEMA}.item ADD COLUMN mac text;
+  `,
 ];
 
 const LOCK_SQL = `SELECT pg_advisory_xact_lock(hashtext('${SCHEMA}'))`;

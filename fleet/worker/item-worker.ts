@@ -4,6 +4,7 @@ import { isInterruptedError, type Database } from '../store/database';
 import type { RunStore } from '../store/run-store';
 import type { ClaimResult, ItemOutcome, JsonRecord } from '../store/rows';
 import { restrictToApprovedPlan } from './approved-plan';
+import { assertSigned } from './order-signature';
 import { hashTarget, type InventoryEntry } from './fleet-identity';
 import { findRecoveryStrategy, observeBeforeWrite, recoverItem } from './recovery';
 import { toFailureOutcome, toSuccessOutcome, truncateMessage, createAddressRedactor } from './item-outcome';
@@ -20,6 +21,8 @@ export interface ApplianceSource {
   listAppliances(): Iterable<InventoryEntry>;
   /** Errors: `BAD_CONFIG`. */
   getSecret(set: string): string;
+  /** The key that signs orders. Undefined: orders are not signed and not checked. */
+  getSigningKey?(): string | undefined;
 }
 
 export interface ItemWorkerOptions {
@@ -122,6 +125,7 @@ export class ItemWorker {
     const target = this.#options.appliances.findAppliance(item.appliance);
     const redact = createAddressRedactor(item.appliance, target?.url);
     try {
+      assertSigned(run, item, this.#options.appliances.getSigningKey?.());
       if (!target) throw createMissingApplianceError(item.appliance);
       if (hashTarget(target) !== item.target) throw createOtherApplianceError(item.appliance);
       const gateway = target.gateway();

@@ -1,8 +1,9 @@
-import { GatewayError, trusted, redactSecrets, type ErrorCode } from '@gateway-admin/node-red';
+import { asGatewayError, GatewayError, trusted, redactSecrets, type ErrorCode } from '@gateway-admin/node-red';
 import type { Database } from '../store/database';
 import type { RunStore } from '../store/run-store';
 import type { ClaimResult, ItemOutcome } from '../store/rows';
 import { hashTarget } from './fleet-identity';
+import { assertSigned } from './order-signature';
 import { toStorableData, truncateMessage, createAddressRedactor } from './item-outcome';
 import type { ApplianceSource, ItemKey } from './item-worker';
 
@@ -86,6 +87,12 @@ export class TaskRunner {
     const { appliances, store } = this.#options;
     const { claim, item, run } = claimed;
     if (claimed.kind === 'look') return this.#finish(claimed, { ...ABANDONED });
+    try {
+      assertSigned(run, item, appliances.getSigningKey?.());
+    } catch (thrown) {
+      const { code, message } = asGatewayError(thrown);
+      return this.#finish(claimed, { state: 'failed', code, message });
+    }
     const target = appliances.findAppliance(item.appliance);
     if (!target || hashTarget(target) !== item.target) return this.#finish(claimed, { ...OTHER_APPLIANCE });
     // A flow may write at any node. One that must not start twice counts as a write from its start.

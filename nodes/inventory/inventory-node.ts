@@ -127,6 +127,11 @@ export class InventoryNode {
     throw badConfig(safeMessage`The credential set ${set} has no password.${location}`);
   }
 
+  /** Returns the signing key of the default credential set, which a fleet signs its orders with. */
+  getSigningKey(): string | undefined {
+    return this.#credentialSource?.read('default').signingKey;
+  }
+
   /** Returns the appliances that match a selection. Errors: `BAD_INPUT`; `BAD_CONFIG` before the first good read. */
   async select(selection: unknown): Promise<InventoryAppliance[]> {
     if (!this.#isReady) await this.ready;

@@ -74,7 +74,7 @@ export class TestFleet {
   async startMember(
     overrides: Partial<EngineOptions> & {
       node?: string;
-      secrets?: Record<string, { password: string }>;
+      secrets?: Record<string, { password?: string; signingKey?: string }>;
       entries?: SimulatedFleet['entries'];
     } = {},
   ): Promise<FleetMember> {
@@ -90,7 +90,7 @@ export class TestFleet {
     });
     const inventory = new Inventory({
       defaults: { realm: 'Admin Users', timeout: 5, tls: { ca: this.fleet.ca } },
-      credentials: { default: ADMIN_LOGIN, ...secrets },
+      credentials: { ...secrets, default: { ...ADMIN_LOGIN, ...secrets.default } },
       gateways: gateways,
     });
     await inventory.loadEntries(entries);
@@ -101,6 +101,7 @@ export class TestFleet {
         findAppliance: (name) => inventory.findAppliance(name),
         listAppliances: () => inventory.appliances,
         getSecret: (set) => secrets[set]?.password ?? '',
+        getSigningKey: () => secrets.default?.signingKey,
       },
       ...options,
     });
