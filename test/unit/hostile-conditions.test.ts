@@ -115,7 +115,7 @@ describe('100,000 sessions that end at once', () => {
     const file = join(createTemporaryFolder(), 'watch.jsonl');
     const state = new WatchStateFile(file, 'id', new RecordSigner('a key of 32 characters, the first'));
     await state.save(tracker, false, 1);
-    state.addEntry({ number: 2, change, isUnreachable: false, events: [...events] });
+    state.addEntry({ number: 2, change, isUnreachable: false, events: events.map((event) => ({ ...event })) });
     state.close();
     const restored = await new WatchStateFile(file, 'id', new RecordSigner('a key of 32 characters, the first')).load();
     expect(restored?.unsentEntry?.events).toHaveLength(100_000);
