@@ -2,6 +2,7 @@ import type { Area, Fields, RawInput, Operation } from '../model/operation';
 import type { OperationInputs } from './operation-inputs';
 import { badInput } from '../model/error';
 import { administratorsArea } from './administrators';
+import { auditArea } from './audit';
 import { backupArea } from './backup';
 import { certificatesArea } from './certificates';
 import { clusterArea } from './cluster';
@@ -36,6 +37,7 @@ const allAreas = [
   backupArea,
   containArea,
   snapshotArea,
+  auditArea,
   journalArea,
   requestArea,
   loginArea,

@@ -26,6 +26,11 @@ export function readBoolean(value: unknown): boolean | undefined {
   return text === 'true' ? true : text === 'false' ? false : undefined;
 }
 
+/** A text, number or boolean as text; empty for anything else. */
+export function readText(value: unknown): string {
+  return typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}
+
 /** Names the kind of a value in a message: "an array", "a number", "nothing". */
 export function describeKind(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';

@@ -33,6 +33,7 @@ const LAYERS = [
   'backup',
   'contain',
   'conformance',
+  'audit',
   'areas',
   'gateway-options',
   'write-interceptors',

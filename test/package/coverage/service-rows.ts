@@ -51,7 +51,7 @@ export const serviceRows: readonly Row[] = [
     path: '/api/v1/license/license-server-lease-information',
     statuses: [200],
     answer: { 'leased-license-counts': {} },
-    operations: ['license.lease-info', 'system.metrics'],
+    operations: ['license.lease-info', 'system.metrics', 'audit.run'],
   },
   {
     method: 'PUT',
@@ -125,7 +125,7 @@ export const serviceRows: readonly Row[] = [
     path: '/api/v1/system/system-information',
     statuses: [200],
     answer: { 'system-information': { 'host-name': 'h', 'serial-number': 'S1' } },
-    operations: ['system.info', 'system.support-bundle', 'backup.run', 'backup.restore', 'snapshot.take', 'snapshot.revert'],
+    operations: ['system.info', 'system.support-bundle', 'backup.run', 'backup.restore', 'snapshot.take', 'snapshot.revert', 'audit.run'],
   },
   {
     method: 'GET',
@@ -133,7 +133,7 @@ export const serviceRows: readonly Row[] = [
     query: /^(status=(all|sbr))?$/,
     statuses: [200],
     answer: { 'USER-COUNT': 1 },
-    operations: ['system.health', 'system.metrics'],
+    operations: ['system.health', 'system.metrics', 'audit.run'],
   },
 
   // Cluster
@@ -142,7 +142,7 @@ export const serviceRows: readonly Row[] = [
     path: '/api/v1/cluster',
     statuses: [200],
     answer: { name: 'c', members: [] },
-    operations: ['cluster.status', 'system.metrics'],
+    operations: ['cluster.status', 'system.metrics', 'audit.run'],
   },
   {
     method: 'PUT',

@@ -43,7 +43,7 @@ export const treeRows: readonly Row[] = [
     path: CONFIGURATION,
     statuses: [200],
     answer: { users: { href: `${CONFIGURATION}/users` } },
-    operations: ['config.list'],
+    operations: ['config.list', 'audit.run'],
   },
   {
     method: 'GET',
@@ -56,6 +56,7 @@ export const treeRows: readonly Row[] = [
       'config.delete',
       'config.ensure',
       'config.ensure-all',
+      'audit.run',
       'snapshot.take',
       'snapshot.compare',
       'snapshot.revert',
@@ -125,7 +126,7 @@ export const treeRows: readonly Row[] = [
     path: UAC,
     statuses: [200],
     answer: { 'host-enforcer': { href: `${UAC}/host-enforcer` }, 'acme-enforcer': { href: `${UAC}/acme-enforcer` } },
-    operations: ['policy.list', 'policy.add-enforcer'],
+    operations: ['audit.run', 'policy.list', 'policy.add-enforcer'],
   },
   {
     method: 'POST',

@@ -147,7 +147,7 @@ describe('the area registry', () => {
     const near = (one: number[], other: number[]): boolean => Math.hypot(...one.map((part, at) => part - (other[at] ?? 0))) < 28;
     const alike = areas.filter((_, index) => colors.slice(0, index).some((color) => near(color, colors[index] ?? [])));
     expect(alike.map(({ name }) => name)).toEqual([]);
-    // One family, green and blue together, that none of Node-RED's own nodes has. Free: #33DBE1 #21DE99 #21BEDE #31B987 #1ECCBB.
+    // One family, green and blue together, that none of Node-RED's own nodes has. Free: #33DBE1 #21DE99 #31B987 #1ECCBB.
     const others = areas.filter((_, index) => {
       const [red = 0, green = 0, blue = 0] = colors[index] ?? [];
       return red >= Math.min(green, blue) || Math.abs(green - blue) > 70;

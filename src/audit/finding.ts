@@ -1,0 +1,29 @@
+/** How serious a finding is. */
+export const SEVERITIES = ['high', 'medium', 'low'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** The field that shows the fault: a JSON pointer and its value, with secrets masked. */
+export interface Evidence {
+  readonly field: string;
+  readonly value: unknown;
+}
+
+/** One fault. `path` is the path of the resource as in a snapshot; empty for facts outside the configuration. */
+export interface AuditFinding {
+  readonly rule: string;
+  readonly severity: Severity;
+  readonly path: string;
+  readonly name: string;
+  readonly message: string;
+  readonly fix: string;
+  readonly evidence: Evidence | null;
+}
+
+/** A fault as a check reports it, before the rule adds its texts. */
+export interface Fault {
+  readonly path: string;
+  readonly name: string;
+  /** Replaces the message of the rule. */
+  readonly message?: string;
+  readonly evidence: Evidence | null;
+}

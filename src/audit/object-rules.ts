@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../model/json';
+import type { AuditRule } from './audit-rule';
+import type { ConfigurationIndex, Member } from './configuration-index';
+
+const ROOT = '/api/v1/configuration';
+/** Kinds of objects that exist to be used by others. */
+const USABLE = /(?:^|-)(?:role|realm|server|profile|polic(?:y|ie))s?(?:$|-)/;
+
+const role = (name: string, description = name): JsonObject => ({ name, description });
+const server = (name: string): JsonObject => ({ name, 'auth-server-type': 'local' });
+const realm = (name: string, target: string): JsonObject => ({ name, 'authentication-server': target });
+const SERVERS = `${ROOT}/authentication/auth-servers/auth-server`;
+const REALMS = `${ROOT}/users/user-realms/realm`;
+const ROLES = `${ROOT}/users/user-roles/user-role`;
+const threeRealms = {
+  [`${SERVERS}/Corp`]: server('Corp'),
+  [`${REALMS}/A`]: realm('A', 'Corp'),
+  [`${REALMS}/B`]: realm('B', 'Corp'),
+  [`${REALMS}/C`]: realm('C', 'Corp'),
+};
+
+/** Rules that need no knowledge of the release. */
+export const objectRules: readonly AuditRule[] = [
+  {
+    id: 'unused-object',
+    severity: 'low',
+    title: 'Objects that nothing uses',
+    message: 'No other resource holds the name of this object.',
+    fix: 'Remove the object, or add an exception with the reason why it stays.',
+    check: ({ index }) => {
+      const members = [...index.members.values()].filter((member) => isUsable(member, index));
+      if (members.length === 0) return undefined;
+      return members
+        .filter((member) => !index.isUsed(member))
+        .map(({ path, name, key }) => ({ path, name, evidence: { field: `/${key}`, value: name } }));
+    },
+    passes: { resources: { [`${ROLES}/Staff`]: role('Staff'), [`${ROOT}/users/rules`]: { rule: [{ roles: ['Staff'] }] } } },
+    fails: { resources: { [`${ROLES}/Staff`]: role('Staff') } },
+  },
+  {
+    id: 'dangling-reference',
+    severity: 'medium',
+    title: 'References to objects that do not exist',
+    message: 'The field names an object that does not exist.',
+    fix: 'Create the object, or correct the name.',
+    check: ({ index }) => {
+      if (index.members.size === 0) return undefined;
+      return index.findDanglingReferences().map(({ path, field, value, collection }) => ({
+        path,
+        name: index.findOwner(path)?.name ?? '',
+        message: `${field} names ${JSON.stringify(value)}, which is not in ${collection}.`,
+        evidence: { field, value },
+      }));
+    },
+    passes: { resources: threeRealms },
+    fails: {
+      resources: {
+        ...threeRealms,
+        ...Object.fromEntries([...'DEFGHIJK'].map((name) => [`${REALMS}/${name}`, realm(name, 'Corp')])),
+        [`${REALMS}/Lost`]: realm('Lost', 'Gone'),
+      },
+    },
+  },
+  {
+    id: 'duplicate-object',
+    severity: 'low',
+    title: 'Objects with the same content',
+    message: 'Another object has the same content.',
+    fix: 'Use one of the objects everywhere, and remove the other.',
+    check: ({ index }) => {
+      if (index.members.size === 0) return undefined;
+      return findDuplicates(index).map(([{ path, name }, first]) => ({
+        path,
+        name,
+        message: `The object has the same content as ${JSON.stringify(first.name)}.`,
+        evidence: { field: `/${first.key}`, value: first.name },
+      }));
+    },
+    passes: { resources: { [`${ROLES}/A`]: role('A'), [`${ROLES}/B`]: role('B') } },
+    fails: { resources: { [`${ROLES}/A`]: role('A', 'Same'), [`${ROLES}/B`]: role('B', 'Same') } },
+  },
+  {
+    id: 'release-not-listed',
+    severity: 'medium',
+    title: 'Releases and serial numbers that are not in the list',
+    message: 'The release or serial number is not in the list of the limits.',
+    fix: 'Update the appliance, or add its release and serial number to the limits.',
+    check: ({ release, serialNumber, limits }) => {
+      const checks = [
+        ['release', release, limits.releases],
+        ['serial-number', serialNumber, limits['serial-numbers']],
+      ] as const;
+      const known = checks.filter(([, value, list]) => list !== undefined && value !== null);
+      if (known.length === 0) return undefined;
+      return known
+        .filter(([, value, list]) => value !== null && !list?.includes(value))
+        .map(([field, value]) => ({ path: '', name: value ?? '', evidence: { field: `/${field}`, value } }));
+    },
+    passes: { resources: {}, release: '25.1', limits: { releases: ['25.1'] } },
+    fails: { resources: {}, release: '9.0', limits: { releases: ['25.1'] } },
+  },
+];
+
+function isUsable({ collection, key }: Member, index: ConfigurationIndex): boolean {
+  if (key !== 'name') return false;
+  return USABLE.test(collection.slice(collection.lastIndexOf('/') + 1)) || index.isReferenced(collection);
+}
+
+/** Pairs of an object and the first object of its collection with the same content, including everything below it. */
+function findDuplicates(index: ConfigurationIndex): [Member, Member][] {
+  const byContent = new Map<string, Member[]>();
+  for (const member of index.members.values()) {
+    if (member.key !== 'name') continue;
+    const digest = digestText(`${member.collection} ${JSON.stringify(withoutKey(member))}`);
+    const same = byContent.get(digest);
+    if (same) same.push(member);
+    else byContent.set(digest, [member]);
+  }
+  const pairs: [Member, Member][] = [];
+  for (const candidates of byContent.values()) {
+    if (candidates.length < 2) continue;
+    const first = new Map<string, Member>();
+    for (const member of candidates) {
+      const below = describeBelow(member, index);
+      if (below === '' && !hasContent(withoutKey(member))) continue;
+      const twin = first.get(below);
+      if (twin) pairs.push([member, twin]);
+      else first.set(below, member);
+    }
+  }
+  return pairs.sort(([a], [b]) => (a.path < b.path ? -1 : 1));
+}
+
+function withoutKey({ resource, key }: Member): JsonObject {
+  return Object.fromEntries(
+    Object.keys(resource)
+      .filter((field) => field !== key)
+      .sort()
+      .map((field) => [field, resource[field]]),
+  );
+}
+
+function describeBelow({ path }: Member, index: ConfigurationIndex): string {
+  const below = index.listBelow(path);
+  if (below.length === 0) return '';
+  return digestText(below.map((child) => `${child.slice(path.length)} ${JSON.stringify(index.resources.get(child))}`).join('\n'));
+}
+
+function hasContent(resource: JsonObject): boolean {
+  return Object.values(resource).some((value) => value !== null && value !== '' && JSON.stringify(value) !== '[]');
+}
+
+function digestText(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}

@@ -1,0 +1,102 @@
+import type { Expression } from 'jsonata';
+import { badInput } from '../model/error';
+import { isObject, type JsonObject } from '../model/json';
+import { CONFIGURATION_ROOT } from '../model/path';
+import { safeMessage } from '../model/safe-message';
+import type { AuditRule, AuditSubject } from './audit-rule';
+import { SEVERITIES, type Fault, type Severity } from './finding';
+import { auditRules } from './rules';
+
+/** A rule of the user as data. A resource whose condition is true is a finding. */
+interface RuleText {
+  readonly id: string;
+  readonly severity: Severity;
+  readonly title: string;
+  readonly path: string;
+  readonly condition: string;
+  readonly message: string;
+  readonly fix: string;
+}
+
+const ID = /^[a-z0-9][a-z0-9-]{0,63}$/i;
+
+/** Compiles rules of the user and runs their examples. Errors: `BAD_INPUT` that names the rule. */
+export async function compileOwnRules(entries: readonly JsonObject[]): Promise<AuditRule[]> {
+  const rules: AuditRule[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const label = typeof entry['id'] === 'string' && entry['id'] !== '' ? entry['id'] : `number ${index + 1}`;
+    const rule = parseRule(entry, label);
+    if ([...auditRules, ...rules].some(({ id }) => id === rule.id)) throw createRuleError(label, 'its id is in use');
+    rules.push(await compileRule(rule, entry, label));
+  }
+  return rules;
+}
+
+function parseRule(entry: JsonObject, label: string): RuleText {
+  const readText = (key: string): string => {
+    const value = entry[key];
+    if (typeof value === 'string' && value.trim() !== '') return value;
+    throw createRuleError(label, `${key} is missing or not a text`);
+  };
+  const severity = SEVERITIES.find((known) => known === entry['severity']);
+  if (!severity) throw createRuleError(label, `severity must be one of ${SEVERITIES.join(', ')}`);
+  const id = readText('id');
+  if (!ID.test(id)) throw createRuleError(label, 'its id may have only letters, digits and hyphens');
+  const title = readText('title');
+  const message = typeof entry['message'] === 'string' ? entry['message'] : title;
+  return { id, severity, title, message, path: readText('path'), condition: readText('condition'), fix: readText('fix') };
+}
+
+async function compileRule(rule: RuleText, entry: JsonObject, label: string): Promise<AuditRule> {
+  const { default: jsonata } = await import('jsonata');
+  let expression: Expression;
+  try {
+    expression = jsonata(rule.condition);
+  } catch {
+    throw createRuleError(label, 'its condition is not valid JSONata');
+  }
+  const isFault = async (resource: JsonObject, bindings: Record<string, unknown>): Promise<boolean> => {
+    try {
+      const result: unknown = await expression.evaluate(resource, bindings);
+      return Array.isArray(result) ? result.some(Boolean) : Boolean(result);
+    } catch {
+      throw createRuleError(label, 'its condition fails');
+    }
+  };
+  for (const [key, expected] of [
+    ['passes', false],
+    ['fails', true],
+  ] as const) {
+    const example = entry[key];
+    if (example === undefined) continue;
+    if (!isObject(example) || (await isFault(example, {})) !== expected)
+      throw createRuleError(label, `its example ${key} does not do what it says`);
+  }
+  const matches = createPathMatcher(rule.path);
+  const { id, severity, title, message, fix } = rule;
+  const check = async ({ index, limits }: AuditSubject): Promise<Fault[] | undefined> => {
+    const paths = index.paths.filter(matches);
+    if (paths.length === 0) return undefined;
+    const found: Fault[] = [];
+    for (const path of paths) {
+      const name = index.findOwner(path)?.name ?? '';
+      if (await isFault(index.resources.get(path) ?? {}, { path, name, limits })) found.push({ path, name, evidence: null });
+    }
+    return found;
+  };
+  return { id, severity, title, message, fix, check, passes: { resources: {} }, fails: { resources: {} } };
+}
+
+/** Matches paths with a pattern in which `*` is one segment. A pattern starts below the root of the configuration, or with it. */
+export function createPathMatcher(pattern: string): (path: string) => boolean {
+  const below = pattern.startsWith(`${CONFIGURATION_ROOT}/`) ? pattern.slice(CONFIGURATION_ROOT.length) : `/${pattern}`;
+  const segments = below.split('/').filter((segment) => segment !== '');
+  return (path) => {
+    const names = path.slice(CONFIGURATION_ROOT.length).split('/').slice(1);
+    return names.length === segments.length && segments.every((segment, index) => segment === '*' || segment === names[index]);
+  };
+}
+
+function createRuleError(rule: string, reason: string): Error {
+  return badInput(safeMessage`The rule ${rule} cannot be used: ${reason}. Nothing was checked.`);
+}

@@ -1,0 +1,162 @@
+import { badInput } from '../model/error';
+import { isObject, type JsonObject } from '../model/json';
+import type { OperationContext } from '../model/operation';
+import { safeMessage } from '../model/safe-message';
+import { readList, type ListOrFile } from './audit-files';
+import type { AuditLimits, AuditRule, AuditSubject } from './audit-rule';
+import { ConfigurationIndex } from './configuration-index';
+import { applyExceptions, parseExceptions, type ExceptedFinding } from './exceptions';
+import { SEVERITIES, type AuditFinding } from './finding';
+import { compileOwnRules } from './own-rules';
+import { readSource } from './read-subject';
+import { toCsv, toHtml, toMarkdown, toText, type ReportInput } from './report';
+import { auditRules, DEFAULT_LIMITS } from './rules';
+
+export interface AuditInput {
+  readonly source: 'appliance' | 'folder' | 'message';
+  readonly folder?: string;
+  readonly snapshot?: JsonObject;
+  readonly rules?: ListOrFile;
+  readonly off?: string[];
+  readonly limits?: JsonObject;
+  readonly exceptions?: ListOrFile;
+  readonly previous?: JsonObject;
+  readonly format: 'none' | 'html' | 'markdown' | 'csv';
+}
+
+export interface AuditData {
+  readonly appliance: string;
+  /** Number of rules that were checked. */
+  readonly checked: number;
+  /** Number of rules without a finding. */
+  readonly passed: number;
+  readonly findings: readonly AuditFinding[];
+  readonly excepted: readonly ExceptedFinding[];
+  /** Rules that do not fit this configuration. */
+  readonly notApplicable: readonly string[];
+  readonly new?: readonly AuditFinding[];
+  readonly solved?: readonly AuditFinding[];
+  readonly unchanged?: readonly AuditFinding[];
+}
+
+const LIST_LIMITS = ['releases', 'serial-numbers', 'operations'];
+
+/** Performs `audit.run`. Errors: those of a read; `BAD_INPUT` for rules, limits and exceptions that cannot be read. */
+export async function runAudit(input: AuditInput, effects: ReadonlyMap<string, string>, call: OperationContext): Promise<AuditData> {
+  const ownRules = await compileOwnRules(await readList(input.rules, 'rules'));
+  const exceptions = parseExceptions(await readList(input.exceptions, 'exceptions'));
+  const rules = selectRules([...auditRules, ...ownRules], input.off ?? []);
+  const limits = parseLimits(input.limits);
+  const previous = parsePrevious(input.previous);
+  const { appliance, resources, release, serialNumber, weakSecrets, live } = await readSource(input, call);
+  const now = Date.now();
+  const index = new ConfigurationIndex(resources);
+  const checked = await checkRules(rules, { index, release, serialNumber, limits, live, weakSecrets, now, effects });
+  const { findings, excepted } = applyExceptions(checked.findings, exceptions, rules, now);
+  const failed = new Set(findings.map(({ rule }) => rule));
+  const checkedRules = rules.filter(({ id }) => !checked.notApplicable.includes(id));
+  const { notApplicable } = checked;
+  const data = {
+    appliance,
+    checked: checkedRules.length,
+    passed: checkedRules.filter(({ id }) => !failed.has(id)).length,
+    findings,
+    excepted,
+    notApplicable,
+    ...(previous && compareFindings(previous, findings)),
+  };
+  const reportInput = { appliance, time: new Date(now).toISOString(), findings, excepted, notApplicable };
+  const counts = Object.fromEntries(SEVERITIES.map((severity) => [severity, findings.filter((one) => one.severity === severity).length]));
+  const report = await createReport(input.format, reportInput);
+  call.addToEnvelope({ text: toText(reportInput), ...counts, ...(report !== undefined && { report }) });
+  return data;
+}
+
+/** Runs every rule. Findings are sorted by severity and path. */
+export async function checkRules(
+  rules: readonly AuditRule[],
+  subject: AuditSubject,
+): Promise<{ findings: AuditFinding[]; notApplicable: string[] }> {
+  const findings: AuditFinding[] = [];
+  const notApplicable: string[] = [];
+  for (const rule of rules) {
+    const faults = await rule.check(subject);
+    if (!faults) notApplicable.push(rule.id);
+    for (const { path, name, message = rule.message, evidence } of faults ?? [])
+      findings.push({ rule: rule.id, severity: rule.severity, path, name, message, fix: rule.fix, evidence });
+  }
+  const rank = ({ severity }: AuditFinding): number => SEVERITIES.indexOf(severity);
+  return { findings: findings.sort((a, b) => rank(a) - rank(b)), notApplicable };
+}
+
+/** Counts of findings by appliance and rule; null for a rule that does not fit. */
+export function tabulateAudits(audits: readonly unknown[]): { rows: JsonObject[] } {
+  const ids = new Set<string>();
+  const results = audits.filter(isObject);
+  for (const { findings } of results) for (const finding of toFindings(findings)) ids.add(finding.rule);
+  const columns = [...new Set([...auditRules.map(({ id }) => id), ...ids])];
+  return {
+    rows: results.map(({ appliance, findings, notApplicable }) => {
+      const counts = new Map<string, number>();
+      for (const { rule } of toFindings(findings)) counts.set(rule, (counts.get(rule) ?? 0) + 1);
+      const isMissing = (id: string): boolean => Array.isArray(notApplicable) && notApplicable.includes(id);
+      return { appliance, ...Object.fromEntries(columns.map((id) => [id, isMissing(id) ? null : (counts.get(id) ?? 0)])) };
+    }),
+  };
+}
+
+function selectRules(rules: readonly AuditRule[], off: readonly string[]): AuditRule[] {
+  const unknown = off.find((id) => !rules.some((rule) => rule.id === id));
+  if (unknown !== undefined) throw badInput(safeMessage`off names the rule ${unknown}, which does not exist.`);
+  return rules.filter(({ id }) => !off.includes(id));
+}
+
+function parseLimits(given: JsonObject = {}): AuditLimits {
+  for (const [name, value] of Object.entries(given)) {
+    const isList = LIST_LIMITS.includes(name);
+    if (!isList && !Object.hasOwn(DEFAULT_LIMITS, name)) throw badInput(safeMessage`limits has ${name}, which is not a limit.`);
+    const isValid = isList
+      ? Array.isArray(value) && value.every((item) => typeof item === 'string')
+      : typeof value === 'number' && Number.isFinite(value) && value >= 0;
+    if (!isValid) throw badInput(safeMessage`limits: ${name} must be ${isList ? 'a list of texts' : 'a number from 0'}.`);
+  }
+  return { ...DEFAULT_LIMITS, ...given };
+}
+
+function parsePrevious(previous: JsonObject | undefined): AuditFinding[] | undefined {
+  if (previous === undefined) return undefined;
+  if (!Array.isArray(previous['findings'])) throw badInput('previous is not the result of an audit: it has no findings.');
+  return toFindings(previous['findings']);
+}
+
+function toFindings(value: unknown): AuditFinding[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((item: unknown): item is AuditFinding => isObject(item) && typeof item['rule'] === 'string');
+}
+
+/** Compares the findings of two runs. Positions in lists and measured values may differ. */
+export function compareFindings(
+  previous: readonly AuditFinding[],
+  current: readonly AuditFinding[],
+): { new: AuditFinding[]; solved: AuditFinding[]; unchanged: AuditFinding[] } {
+  const before = new Set(previous.map(toKey));
+  const after = new Set(current.map(toKey));
+  return {
+    new: current.filter((finding) => !before.has(toKey(finding))),
+    solved: previous.filter((finding) => !after.has(toKey(finding))),
+    unchanged: current.filter((finding) => before.has(toKey(finding))),
+  };
+}
+
+function toKey({ rule, path, name, evidence }: AuditFinding): string {
+  const field = evidence?.field ?? '';
+  // A list entry can move, but its value names it.
+  const detail = /\/\d+(?:\/|$)/.test(field) ? evidence?.value : field;
+  return JSON.stringify([rule, path, name, detail]);
+}
+
+async function createReport(format: AuditInput['format'], input: ReportInput): Promise<string | undefined> {
+  if (format === 'html') return toHtml(input);
+  if (format === 'markdown') return toMarkdown(input);
+  return format === 'csv' ? toCsv(input) : undefined;
+}

@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AuditData } from '../../../src/audit/run-audit';
+import { tabulateAudits } from '../../../src/audit/run-audit';
+import { expectFailure, listWriteLines, startSimulatorWithGateway } from '../../helpers/simulated-appliance';
+
+const ROOT = '/api/v1/configuration';
+const snapshot = (resources: Record<string, object>) => ({ format: 'gateway-snapshot/1', appliance: 'vpn-1', path: ROOT, resources });
+const ROLE = `${ROOT}/users/user-roles/user-role/Old`;
+const oldRole = snapshot({ [ROLE]: { name: 'Old', description: '=1+1|<b>' } });
+const message = { source: 'message', snapshot: oldRole };
+const rule = {
+  ...{ id: 'own-description', severity: 'high', title: 'Formulas', path: 'users/user-roles/user-role/*', fix: 'Change it.' },
+  condition: '$contains(description, "=")',
+};
+
+function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-audit-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe('audit.run', () => {
+  it('audit.run finds the same faults on the appliance and in its snapshot, and writes nothing', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const { data, envelope } = await gateway.run('audit.run', {});
+    const { findings } = data as AuditData;
+    const keys = findings.map((finding) => `${finding.rule} ${finding.name}`);
+    expect(keys).toEqual(expect.arrayContaining(['admin-realm-open Admin Users', 'unused-object Unused']));
+    expect(listWriteLines(simulator)).toEqual([]);
+    expect(envelope['summary']).toMatch(/^Audited \S+: \d+ high, \d+ medium, \d+ low\.$/);
+    const folder = createFolder();
+    await gateway.run('snapshot.take', { folder });
+    const stored = (await gateway.run('audit.run', { source: 'folder', folder })).data as AuditData;
+    const inTree = findings.filter(
+      ({ path, rule: id }) => path !== '' && id !== 'well-known-community' && id !== 'account-has-more-rights',
+    );
+    expect(stored.findings).toEqual(inTree);
+    expect(stored.notApplicable).toContain('health-over-limit');
+  });
+
+  it('audit.run masks the community that it found', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const { findings } = (await gateway.run('audit.run', {})).data as AuditData;
+    const found = findings.filter(({ rule: id }) => id === 'well-known-community');
+    for (const finding of found) expect(finding.evidence).toEqual({ field: '/community', value: '***' });
+  });
+
+  it('audit.run takes own rules from a list or a YAML file, and switches rules off', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const file = join(createFolder(), 'rules.yaml');
+    writeFileSync(
+      file,
+      `- id: own-description\n  severity: high\n  title: Formulas\n  path: users/user-roles/user-role/*\n  fix: Change it.\n  condition: '$contains(description, "=")'\n`,
+    );
+    for (const rules of [[rule], file]) {
+      const { findings } = (await gateway.run('audit.run', { ...message, rules, off: ['unused-object'] })).data as AuditData;
+      expect(findings).toEqual([
+        { rule: rule.id, severity: 'high', path: ROLE, name: 'Old', message: rule.title, fix: rule.fix, evidence: null },
+      ]);
+    }
+  });
+
+  it.each([
+    ['a condition that is not JSONata', { rules: [{ ...rule, condition: '(' }] }, 'own-description'],
+    ['a severity that does not exist', { rules: [{ ...rule, severity: 'huge' }] }, 'own-description'],
+    ['an example that does not fail', { rules: [{ ...rule, fails: { description: 'x' } }] }, 'own-description'],
+    ['an id of the package', { rules: [{ ...rule, id: 'unused-object' }] }, 'unused-object'],
+    ['a rule without an id', { rules: [{ severity: 'low' }] }, 'number 1'],
+    ['an unknown rule to switch off', { off: ['nothing'] }, 'nothing'],
+    ['an unknown limit', { limits: { hours: 3 } }, 'hours'],
+    ['a limit that is text', { limits: { days: 'x' } }, 'days'],
+    ['an exception without an end', { exceptions: [{ rule: 'unused-object', path: ROLE, reason: 'x' }] }, 'until'],
+    ['a previous result without findings', { previous: { a: 1 } }, 'previous'],
+  ])('audit.run refuses %s', async (_title, input, named) => {
+    const { gateway } = await startSimulatorWithGateway();
+    const error = await expectFailure(gateway.run('audit.run', { ...message, ...input }));
+    expect(error.code).toBe('BAD_INPUT');
+    expect(error.message).toContain(named);
+  });
+
+  it('audit.run accepts a finding until its exception ends, and then reports the exception', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const run = async (until: string): Promise<AuditData> => {
+      const exceptions = [{ rule: 'unused-object', path: 'users/user-roles/user-role/Old', reason: 'kept', until }];
+      return (await gateway.run('audit.run', { ...message, exceptions })).data as AuditData;
+    };
+    expect(await run('2999-01-01')).toMatchObject({ findings: [], excepted: [{ name: 'Old', reason: 'kept' }] });
+    expect(await run('2020-01-01')).toMatchObject({
+      findings: [{ message: expect.stringContaining('ended on 2020-01-01') as string }],
+      excepted: [],
+    });
+  });
+
+  it('audit.run compares its findings with those of the previous run', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const first = (await gateway.run('audit.run', message)).data as AuditData;
+    const other = snapshot({ [`${ROLE}er`]: { name: 'Older', description: 'x' } });
+    const { data } = await gateway.run('audit.run', { ...message, snapshot: other, previous: { ...first } });
+    expect(data).toMatchObject({ new: [{ name: 'Older' }], solved: [{ name: 'Old' }], unchanged: [] });
+    expect((await gateway.run('audit.run', { ...message, previous: { ...first } })).data).toMatchObject({
+      new: [],
+      solved: [],
+      unchanged: [{}],
+    });
+  });
+
+  it('audit.run writes reports without markup and formulas of the appliance', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const evil = snapshot({
+      [`${ROOT}/users/user-role/%3Db`]: { name: '=b', x: '' },
+      [`${ROOT}/users/user-role/%3Cb%3E%7C`]: { name: '<b>|' },
+    });
+    const report = async (format: 'html' | 'markdown' | 'csv'): Promise<string> =>
+      String((await gateway.run('audit.run', { source: 'message', snapshot: evil, format })).envelope['report']);
+    const html = await report('html');
+    expect(html).toContain('&lt;b&gt;|');
+    expect(html).not.toMatch(/<script|<b>|https?:/);
+    expect(await report('markdown')).toContain('&lt;b&gt;\\|');
+    expect(await report('csv')).toContain(`,"'=b",`);
+  });
+
+  it('audit.run gives a table of appliances and rules for many appliances', () => {
+    const rows = tabulateAudits([{ appliance: 'a', findings: [{ rule: 'unused-object' }], notApplicable: ['certificate-ends'] }]);
+    expect(rows.rows).toEqual([
+      expect.objectContaining({ appliance: 'a', 'unused-object': 1, 'certificate-ends': null, 'session-too-long': 0 }),
+    ]);
+  });
+});

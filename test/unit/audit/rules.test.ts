@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigurationIndex } from '../../../src/audit/configuration-index';
+import type { AuditSubject, RuleExample } from '../../../src/audit/audit-rule';
+import { auditRules, DEFAULT_LIMITS } from '../../../src/audit/rules';
+import { checkRules } from '../../../src/audit/run-audit';
+import type { JsonObject } from '../../../src/model/json';
+import { plantFaults } from './planted-faults';
+
+function toSubject({ resources, release, limits, live }: RuleExample): AuditSubject {
+  return {
+    index: new ConfigurationIndex(new Map(Object.entries(resources))),
+    release: release ?? null,
+    serialNumber: null,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    live: live ?? {},
+    weakSecrets: new Map(),
+    now: Date.parse('2026-06-01T00:00:00Z'),
+    effects: new Map([['sessions.list', 'read']]),
+  };
+}
+
+describe('audit rules', () => {
+  it('audit rules have the ids that the contract lists', () => {
+    expect(auditRules.map(({ id }) => id).sort()).toEqual(
+      [
+        ...['unused-object', 'dangling-reference', 'duplicate-object', 'certificate-ends', 'certificate-weak', 'release-not-listed'],
+        ...['admin-realm-open', 'admin-realm-single-factor', 'session-too-long', 'user-one-time', 'user-never-used'],
+        ...['license-nearly-used', 'cluster-member-down', 'health-over-limit', 'well-known-community', 'account-has-more-rights'],
+      ].sort(),
+    );
+  });
+
+  it.each(auditRules.map((rule) => [rule.id, rule] as const))(
+    'audit rule %s finds its fault and accepts its sound example',
+    async (_id, rule) => {
+      expect(await rule.check(toSubject(rule.passes))).toEqual([]);
+      expect(await rule.check(toSubject(rule.fails))).toHaveLength(1);
+    },
+  );
+
+  it.each([1, 2, 3, 4, 5])('audit rules find all faults of the random tree %i, and no others', async (seed) => {
+    const { resources, faults } = plantFaults(seed, 2000, 60);
+    const subject = { ...toSubject({ resources: {} }), index: new ConfigurationIndex(resources) };
+    const { findings } = await checkRules(auditRules, subject);
+    expect(findings.map(({ rule, path }) => `${rule} ${path}`).sort()).toEqual([...faults].sort());
+  });
+
+  it('audit rules do not fit an unknown tree, and do not fail on it', async () => {
+    const trees: Record<string, JsonObject>[] = [
+      {},
+      { '/api/v1/configuration/a': { b: [[['c']]], d: null, e: 5, f: { g: [{ h: true }] } } },
+      { '/api/v1/configuration/%E0%A4%A': { name: 7 }, '/api/v1/configuration': { __proto__x: '', constructor: 'x' } },
+    ];
+    for (const resources of trees) {
+      const { findings, notApplicable } = await checkRules(auditRules, toSubject({ resources }));
+      expect(findings).toEqual([]);
+      expect(notApplicable).toContain('unused-object');
+      expect(notApplicable).toContain('admin-realm-open');
+    }
+  });
+
+  it('audit rules count a name as used in a list, a text with commas or a whole value of another resource', async () => {
+    const resources: Record<string, JsonObject> = { '/api/v1/configuration/x': { a: 'A', b: ['B'], c: 'x, C', d: 'Da' } };
+    for (const name of ['A', 'B', 'C', 'D']) resources[`/api/v1/configuration/users/user-role/${name}`] = { name, description: name };
+    const { findings } = await checkRules(
+      auditRules.filter(({ id }) => id === 'unused-object'),
+      toSubject({ resources }),
+    );
+    expect(findings.map(({ name }) => name)).toEqual(['D']);
+  });
+
+  it('audit rules take a field for a reference if three resources hold names in it, and one in ten does not', async () => {
+    const find = async (good: number, bad: number): Promise<number> => {
+      const resources: Record<string, JsonObject> = { '/api/v1/configuration/s/server/Corp': { name: 'Corp', port: 1 } };
+      for (let number = 0; number < good + bad; number++)
+        resources[`/api/v1/configuration/u/item/I${number}`] = { name: `I${number}`, server: number < good ? 'Corp' : `Gone ${number}` };
+      const rules = auditRules.filter(({ id }) => id === 'dangling-reference');
+      return (await checkRules(rules, toSubject({ resources }))).findings.length;
+    };
+    expect([await find(2, 0), await find(3, 1), await find(9, 1), await find(18, 2), await find(17, 2)]).toEqual([0, 0, 1, 2, 0]);
+  });
+});
