@@ -29,6 +29,8 @@ const OPTIONS = {
   'path-prefix': { type: 'string' },
   'ca-file': { type: 'string' },
   profile: { type: 'string' },
+  from: { type: 'string', multiple: true },
+  save: { type: 'string' },
   variant: { type: 'string', multiple: true },
 } as const;
 
@@ -50,6 +52,8 @@ const USAGE = `gateway-simulator: a remote-access gateway appliance to develop a
   --vendor, --brand <word>  the words in <vendor>-enforcer and exclude<Brand>Packages: acme, Apex
   --path-prefix </path>     as if a proxy put a path before /api/v1
   --ca-file <file>          where the certificate to trust is written
+  --from <folder>           a copy of the configuration in a snapshot folder, or in one or several JSON files
+  --save <folder>           writes the configuration as a snapshot when it ends, and at SIGUSR2
   --variant <name[=value]>  what deployed appliances do differently; may be given more than once
   --profile <file>          answer like the appliance of this profile.json of gateway-conformance
   --help                    this text
@@ -109,6 +113,7 @@ function toSimulatorOptions(values: Values): SimulatorOptions {
     brand: values.brand,
     pathPrefix: values['path-prefix'],
     profile: values.profile,
+    from: values.from,
     variants,
   };
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
@@ -128,6 +133,19 @@ function welcomeText(simulator: Simulator, caFile: string): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** Returns false if the configuration could not be saved. */
+function saveConfiguration(simulator: Simulator, folder: string | undefined): boolean {
+  if (folder === undefined) return true;
+  try {
+    const { resources, written, removed } = simulator.save(folder);
+    process.stdout.write(`Saved ${resources} resources to ${folder}: ${written} files written, ${removed} removed.\n`);
+    return true;
+  } catch (error) {
+    process.stderr.write(`gateway-simulator: the configuration could not be saved to ${folder}: ${toErrorText(error)}\n`);
+    return false;
+  }
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: OPTIONS });
   if (values.help) {
@@ -135,7 +153,7 @@ async function main(): Promise<void> {
     return;
   }
   const simulator = await startSimulator(toSimulatorOptions(values));
-  addExamplePerson(simulator);
+  if (values.from === undefined) addExamplePerson(simulator);
   const caFile = values['ca-file'] ?? join(tmpdir(), `gateway-simulator-${simulator.port}.pem`);
   try {
     writeFileSync(caFile, simulator.ca);
@@ -144,9 +162,13 @@ async function main(): Promise<void> {
     throw error;
   }
   process.stdout.write(welcomeText(simulator, caFile));
-  const stop = (): void => void simulator.close().then(() => process.exit(0));
+  const stop = (): void => {
+    const isSaved = saveConfiguration(simulator, values.save);
+    void simulator.close().then(() => process.exit(isSaved ? 0 : 1));
+  };
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
+  if (process.platform !== 'win32') process.on('SIGUSR2', () => saveConfiguration(simulator, values.save));
 }
 
 function toErrorText(error: unknown): string {

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { type Json, type JsonObject, findProblems } from './body-shape';
+import type { Json, JsonObject } from './body-shape';
 import { Refusal } from './reply';
 import { Collection, Resource } from './tree';
 import { type XmlElement, escapeXml, parseXml } from './xml';
@@ -43,8 +43,8 @@ function writeValue(name: string, value: Json, attributes: string): string {
 
 function writeResource(name: string, resource: Resource, password: string): string {
   let inner = '';
-  for (const [field, value] of resource.values) {
-    const hidden = resource.shape[field]?.isSecret === true && typeof value === 'string';
+  for (const [field, value] of resource.fields()) {
+    const hidden = resource.isSecret(field) && typeof value === 'string';
     inner += hidden ? writeValue(field, encrypt(value, password), ' type="secret"') : writeValue(field, value, '');
   }
   for (const [child, node] of resource.children) {
@@ -98,7 +98,7 @@ function planElement(resource: Resource, element: XmlElement, password: string, 
   const commits: (() => void)[] = [];
   const own = element.children.filter((child) => !resource.children.has(child.name));
   const values = readValues(own, password);
-  const wrong = findProblems(values, resource.shape, true);
+  const wrong = resource.findProblems(values, true);
   if (wrong.length > 0) throw new Refusal(422, `Validation failed in ${element.name}: ${wrong.join('; ')}`);
   for (const [name, child] of resource.children) {
     const matching = element.children.filter((candidate) => candidate.name === name);

@@ -2,7 +2,8 @@ import { type JsonObject } from './body-shape';
 import { type Reply, Refusal, jsonReply, successReply } from './reply';
 import type { ApiRequest, Router } from './router';
 import { parsePolicyNumber } from './seed/large-tree';
-import { type Collection, Resource, renderEntries, planUpdate, renderResource } from './tree';
+import { createPart, deletePart, openEmptyCollection } from './copy/change-copy';
+import { Collection, Resource, renderEntries, planUpdate, renderResource } from './tree';
 import { encodeSegment } from './url';
 import type { Variants } from './variants';
 
@@ -24,7 +25,7 @@ function findLocation(root: Resource, segments: readonly string[]): TreeLocation
       const child = location.resource.children.get(segment);
       if (child instanceof Resource) location = { kind: 'resource', resource: child, name: segment };
       else if (child) location = { kind: 'collection', collection: child, name: segment };
-      else if (Object.hasOwn(location.resource.shape, segment)) location = { kind: 'field', resource: location.resource, field: segment };
+      else if (location.resource.hasField(segment)) location = { kind: 'field', resource: location.resource, field: segment };
       else return { kind: 'missing' };
     } else if (location.kind === 'collection') {
       const collection: Collection = location.collection;
@@ -61,10 +62,13 @@ function get(request: ApiRequest): Reply {
       return jsonReply(renderResource(location.resource, toHref(path), variants));
     case 'collection':
       if (variants.usersAt === 'users' && location.collection.keyField === 'username') throw createNotFound(request);
-      return jsonReply({ [location.name]: renderEntries(location.collection, toHref(path), variants) });
+      return jsonReply({
+        [location.name]: renderEntries(location.collection, toHref(path), variants),
+        ...location.collection.fields,
+      });
     case 'field': {
       const value = location.resource.values.get(location.field);
-      if (value === undefined || location.resource.shape[location.field]?.isSecret) throw createNotFound(request);
+      if (value === undefined || location.resource.isSecret(location.field)) throw createNotFound(request);
       return jsonReply({ [location.field]: value });
     }
     case 'vacant':
@@ -93,7 +97,9 @@ function getEsaps(request: ApiRequest, resource: Resource): Reply {
   for (const [key, value] of request.query) if (value !== undefined) throw new Refusal(400, `The query flag ${key} takes no value`);
   const rendered = renderResource(resource, toHref(readPath(request)), request.state.variants, request.query.has('expand'));
   if (request.query.has(exclude) && Array.isArray(rendered.esap)) {
-    const isKept = [...resource.collection('esap').items.values()].map((item) => item.values.get('bundled') !== true);
+    const packages = resource.children.get('esap');
+    const items = packages instanceof Collection ? [...packages.items.values()] : [];
+    const isKept = items.map((item) => item.values.get('bundled') !== true);
     rendered.esap = rendered.esap.filter((_, index) => isKept[index]);
   }
   return jsonReply(rendered);
@@ -105,20 +111,21 @@ function refuseQuery(request: ApiRequest, allowed: readonly string[]): void {
 
 function readItemKey(body: JsonObject, collection: Collection): string {
   const key = body[collection.keyField];
+  if (typeof key === 'number') return String(key);
   if (typeof key !== 'string' || key === '') throw new Refusal(422, `Validation failed: ${collection.keyField} is missing or not a string`);
   return key;
 }
 
 function create(collection: Collection, name: string, body: JsonObject): void {
   const item = collection.createItem(body);
-  planUpdate(item, { ...body, [collection.keyField]: name }, false)();
+  planUpdate(item, { ...body, [collection.keyField]: body[collection.keyField] ?? name }, false)();
   collection.items.set(name, item);
 }
 
 /** What an appliance changes by itself after a write, if anything. */
 function applyImplicitChange(resource: Resource | undefined, variants: Variants): boolean {
   const field = variants.changesField;
-  if (field === '' || !resource || !Object.hasOwn(resource.shape, field)) return false;
+  if (field === '' || !resource || !resource.hasField(field)) return false;
   resource.values.set(field, 'set by the appliance');
   return true;
 }
@@ -126,7 +133,11 @@ function applyImplicitChange(resource: Resource | undefined, variants: Variants)
 function modify(request: ApiRequest, resource: Resource, body: JsonObject, container?: { collection: Collection; name: string }): void {
   if (Object.keys(body).length === 0) throw new Refusal(422, 'Validation failed: the body holds no field');
   const key = container && body[container.collection.keyField];
-  if (key !== undefined && key !== container?.name)
+  if (
+    key !== undefined &&
+    (typeof key === 'number' ? `${key}` : key) !== container?.name &&
+    key !== resource.values.get(container?.collection.keyField ?? '')
+  )
     throw new Refusal(422, `Validation failed: ${container?.collection.keyField} can't be changed`);
   const change = planUpdate(resource, body, true);
   if (container && !request.state.variants.putMerges) resetToDefaults(resource, container.collection, body);
@@ -137,7 +148,7 @@ function modify(request: ApiRequest, resource: Resource, body: JsonObject, conta
 function resetToDefaults(resource: Resource, { keyField: key, createItem: make }: Collection, body: JsonObject): void {
   const defaults = make(body);
   for (const name of [...resource.values.keys()].filter((one) => one !== key)) {
-    if (Object.hasOwn(body, name) || resource.shape[name]?.isSecret) continue;
+    if (Object.hasOwn(body, name) || resource.isSecret(name)) continue;
     const value = defaults.values.get(name);
     if (value === undefined) resource.values.delete(name);
     else resource.values.set(name, value);
@@ -147,11 +158,18 @@ function resetToDefaults(resource: Resource, { keyField: key, createItem: make }
 function post(request: ApiRequest): Reply {
   refuseQuery(request, []);
   const location = findCallLocation(request);
+  const { copy } = request.state;
+  const opened = copy && location.kind === 'field' ? openEmptyCollection(copy, readPath(request), request.body) : undefined;
+  if (opened) return addItem(request, opened);
   if (location.kind === 'missing' || location.kind === 'vacant') throw createNotFound(request);
   if (location.kind !== 'collection') throw new Refusal(400, 'POST creates an item of a collection; this path is not one');
-  const name = readItemKey(request.body, location.collection);
-  if (location.collection.items.has(name)) throw new Refusal(422, `The resource ${toHref([...readPath(request), name])} already exists.`);
-  create(location.collection, name, request.body);
+  return addItem(request, location.collection);
+}
+
+function addItem(request: ApiRequest, collection: Collection): Reply {
+  const name = readItemKey(request.body, collection);
+  if (collection.items.has(name)) throw new Refusal(422, `The resource ${toHref([...readPath(request), name])} already exists.`);
+  create(collection, name, request.body);
   return successReply(request.state.variants, request.state.variants.createStatus);
 }
 
@@ -160,7 +178,8 @@ function put(request: ApiRequest): Reply {
   const location = findCallLocation(request);
   switch (location.kind) {
     case 'missing':
-      throw createNotFound(request);
+      createMissing(request);
+      break;
     case 'resource':
       modify(request, location.resource, request.body, location.in && { collection: location.in, name: location.name });
       break;
@@ -187,9 +206,22 @@ function put(request: ApiRequest): Reply {
   return successReply(request.state.variants, request.state.variants.updateStatus, applyImplicitChange(resource, request.state.variants));
 }
 
+/** A copy accepts paths that it does not know; otherwise they do not exist. */
+function createMissing(request: ApiRequest): void {
+  const { copy } = request.state;
+  const path = readPath(request);
+  const collection = copy && openEmptyCollection(copy, path.slice(0, -1), request.body);
+  if (collection) create(collection, path.at(-1) ?? '', request.body);
+  else if (!copy || !createPart(copy, path, request.body)) throw createNotFound(request);
+}
+
 function remove(request: ApiRequest): Reply {
   refuseQuery(request, []);
   const location = findCallLocation(request);
+  const { copy } = request.state;
+  const isItem = location.kind === 'resource' && location.in !== undefined;
+  if (copy && !isItem && deletePart(copy, readPath(request)))
+    return successReply(request.state.variants, request.state.variants.deleteStatus);
   if (location.kind === 'missing' || location.kind === 'vacant') throw createNotFound(request);
   if (location.kind !== 'resource' || !location.in) throw new Refusal(400, 'Only an item of a collection can be deleted');
   const referenceError = location.in.findReference(location.name);

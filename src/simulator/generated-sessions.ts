@@ -43,6 +43,20 @@ const SERVERS: Record<string, [string, string]> = {
   Partners: ['Partner LDAP', 'LDAP Server'],
   'Büro #1 / EU': ['Corp AD', 'Active Directory'],
 };
+/** A realm with the people who sign in there; without users of its own, those of a directory. */
+export interface SessionRealm {
+  readonly name: string;
+  readonly server: string;
+  readonly type: string;
+  readonly roles: string;
+  readonly users: readonly string[];
+}
+
+const DEFAULT_REALMS: readonly SessionRealm[] = REALMS.map((name) => {
+  const [server, type] = SERVERS[name] ?? ['System Local', 'Local Authentication'];
+  return { name, server, type, roles: ROLES[name] ?? 'Users', users: [] };
+});
+
 const FIRST_SIGN_IN_MS = Date.UTC(2026, 0, 15, 8, 0, 0);
 // The appliance's local time; user-sign-in-time comes without a zone.
 const ZONE_OFFSET_MS = 3_600_000;
@@ -73,8 +87,14 @@ export function parseSessionId(id: string): number | undefined {
 
 const isAdministrator = (index: number): boolean => index % ADMINISTRATOR_INTERVAL === 7;
 
-export function toUserName(index: number): string {
+function pickRealm(index: number, realms: readonly SessionRealm[]): SessionRealm | undefined {
+  return (realms.length > 0 ? realms : DEFAULT_REALMS)[hashNumber(index, 6) % (realms.length || DEFAULT_REALMS.length)];
+}
+
+export function toUserName(index: number, realms: readonly SessionRealm[] = []): string {
   if (isAdministrator(index)) return 'admin';
+  const users = pickRealm(index, realms)?.users ?? [];
+  if (users.length > 0) return pick(users, hashNumber(index, 13));
   if (index % 17 === 5) return `${pick(UNUSUAL_NAMES, Math.floor(index / 17))}${index > 170 ? String(index) : ''}`;
   // Some people are signed in twice.
   const person = index % 9 === 8 ? index - 1 : index;
@@ -90,12 +110,9 @@ function toSignInTimes(index: number): { micro: string; local: string } {
 }
 
 /** A whole record with the fields of "Active user record", null where there is no value. */
-export function generateSession(index: number, settings: SimulatorSettings): JsonObject {
+export function generateSession(index: number, settings: SimulatorSettings, realms: readonly SessionRealm[] = []): JsonObject {
   const administrator = isAdministrator(index);
-  const realm = administrator ? settings.realm : pick(REALMS, hashNumber(index, 6));
-  const [server, type] = administrator
-    ? ['Administrators', 'Local Authentication']
-    : (SERVERS[realm] ?? ['System Local', 'Local Authentication']);
+  const signedIn = administrator ? undefined : pickRealm(index, realms);
   const agent = administrator ? 'Mozilla/5.0 (Windows NT 10.0; Win64; x64)' : pick(AGENTS, hashNumber(index, 7));
   const tunnel = agent.includes('Client');
   const { micro, local } = toSignInTimes(index);
@@ -103,10 +120,10 @@ export function generateSession(index: number, settings: SimulatorSettings): Jso
   const failed = tunnel && r % 11 === 0;
   const clientVersion = `${settings.brand.charAt(0).toLowerCase()}${settings.brand.slice(1)}-client-version`;
   return {
-    'active-user-name': toUserName(index),
+    'active-user-name': toUserName(index, realms),
     'active-secondary-user-name': r % 13 === 0 ? `second-${index}` : null,
     'agent-type': agent,
-    'authentication-realm': realm,
+    'authentication-realm': signedIn?.name ?? settings.realm,
     'browser-id': hex(hashNumber(index, 9)) + hex(hashNumber(index, 10)),
     'device-id': tunnel ? hex(hashNumber(index, 11)) : null,
     'endpoint-security-status': failed
@@ -120,15 +137,15 @@ export function generateSession(index: number, settings: SimulatorSettings): Jso
     'network-connect-ipv6': tunnel && r % 3 === 0 ? `fd00::${(index & 0xffff).toString(16)}` : null,
     'network-connect-transport-mode': tunnel ? (r % 4 === 0 ? 'SSL' : 'ESP') : null,
     'ngp-session-id': hex(hashNumber(index, 12)),
-    'primary-auth-server-name': server ?? '',
-    'primary-auth-server-type': type ?? '',
+    'primary-auth-server-name': signedIn?.server ?? 'Administrators',
+    'primary-auth-server-type': signedIn?.type ?? 'Local Authentication',
     [clientVersion]: tunnel ? `22.7.${r % 4}.${1000 + (r % 900)}` : null,
     'secondary-auth-server-name': r % 13 === 0 ? 'Second Factor TOTP' : null,
     'secondary-auth-server-type': r % 13 === 0 ? 'TOTP Server' : null,
     'session-id': toSessionId(index),
     'sign-in-time-micro': micro,
     'source-ip': `198.51.${100 + (r % 3)}.${1 + ((r >>> 8) % 254)}`,
-    'user-roles': administrator ? '.Administrators' : (ROLES[realm] ?? 'Users'),
+    'user-roles': signedIn?.roles ?? '.Administrators',
     'user-sign-in-time': local,
   };
 }

@@ -3,6 +3,8 @@ import { type AddressInfo, isIP } from 'node:net';
 import { selfSigned } from './certificate';
 import type { FaultRule } from './faults';
 import { incidentsFor } from './incidents';
+import { buildCopy } from './copy/build-copy';
+import { saveSnapshot } from './copy/save-snapshot';
 import { type SimulatedFleet, createSimulatedFleet } from './simulated-fleet';
 import { type SimulatorOptions, resolveOptions } from './options';
 import { type RequestLogEntry, ApplianceServer } from './server';
@@ -25,12 +27,16 @@ export type { Collection, Resource } from './tree';
 export { type Variant, type Variants, type VariantValue, VARIANTS, defaultVariants } from './variants';
 export { computeTotpCode } from './totp';
 export { issueCertificate, selfSigned, type KeyPair } from './certificate';
+export type { SnapshotCounts } from './copy/save-snapshot';
 export type { SimulatedFleet } from './simulated-fleet';
 
 /** Starts an appliance on a loopback address. Rejects with a plain sentence when an option can't be or the port is taken. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const settings = resolveOptions(options);
-  const state = createState(settings);
+  const { from } = settings;
+  const copy = from === undefined ? undefined : buildCopy(Array.isArray(from) ? from : [from], settings);
+  if (options.name === undefined && copy?.source.appliance !== undefined) settings.name = copy.source.appliance;
+  const state = createState(settings, copy);
   const tls = settings.tls ?? selfSigned([settings.host, settings.name].filter((name) => isIP(name) > 0 || /^[A-Za-z0-9.-]+$/.test(name)));
   const server = new ApplianceServer(state, tls);
   server.https.listen(settings.port, settings.host);
@@ -41,6 +47,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     url: `https://${host}:${port}${settings.pathPrefix}`,
     port,
     ca: tls.cert,
+    username: settings.username,
+    password: settings.password,
     state,
     requests: server.requests,
     get logins() {
@@ -58,6 +66,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     replaceCertificate: (other) => server.https.setSecureContext(other),
     onHandshake: (listener) => void server.https.on('secureConnection', listener),
     ...incidentsFor(state, server),
+    save: (folder) => saveSnapshot(state, folder),
     close: () => server.stop(),
   };
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type JsonObject } from './body-shape';
+import { checkCopyAdministrator, findLocalUsers as findLocalUsersOf } from './copy/copy-login';
 import { type Reply, ExpiredKey, Refusal, htmlReply, jsonReply } from './reply';
 import type { ApiRequest, Router } from './router';
 import { isAddressAllowed, findMappedRole } from './realm';
@@ -52,7 +53,7 @@ function isEnded(state: State, key: ApiKey, now: number): boolean {
   const { keyLifetimeMs } = state.settings;
   if (keyLifetimeMs !== undefined && now - key.issued >= keyLifetimeMs) return true;
   if (key.server !== undefined && !findLocalUsers(state, key.server)?.items.has(key.username)) return true;
-  const role = key.role === undefined ? undefined : getAdminRoles(state).items.get(key.role);
+  const role = key.role === undefined || state.copy ? undefined : getAdminRoles(state).items.get(key.role);
   if (!role) return false;
   const unit = state.variants.idleUnitMs;
   const options = role.resource('general', 'session-options');
@@ -76,10 +77,7 @@ const getAdminRoles = (state: State): Collection => state.configuration.collecti
 const findAuthServer = (state: State, name: string): Resource | undefined =>
   state.configuration.collection('authentication', 'auth-servers', 'auth-server').items.get(name);
 
-function findLocalUsers(state: State, serverName: string): Collection | undefined {
-  const server = findAuthServer(state, serverName);
-  return server?.children.has('local') ? server.collection('local', 'users', 'user') : undefined;
-}
+const findLocalUsers = (state: State, serverName: string): Collection | undefined => findLocalUsersOf(state.configuration, serverName);
 
 /** Checks a password against the auth server of the realm; directories know the one administrator of the options. */
 function verifyPassword(state: State, serverName: string, { username, password }: Credentials): Resource | undefined {
@@ -107,12 +105,29 @@ function firstStep(request: ApiRequest, realmName: string): Reply {
   const { state } = request;
   state.login.attempts++;
   const credentials = parseBasicCredentials(request.headers.authorization);
+  if (state.copy) return copyLogin(state, credentials, realmName);
   const realm = getRealm(state, realmName);
   if (!isAddressAllowed(realm, request.remoteAddress)) throw new Refusal(403, 'Login to this realm is not allowed from this address');
   verifyPassword(state, realm.text('authentication-server'), credentials);
+  return afterFirstStep(state, credentials.username, realmName);
+}
+
+function afterFirstStep(state: State, username: string, realm: string): Reply {
   if (state.variants.loginAnswer === 'neither') return jsonReply({});
   const steps = state.settings.secondFactor ? (state.settings.secondFactor.steps ?? 1) : 0;
-  return nextStep(state, { username: credentials.username, realm: realmName, remainingSteps: steps });
+  return nextStep(state, { username, realm, remainingSteps: steps });
+}
+
+/** The administrator of a copy is known by the options: snapshots hold no password. */
+function copyLogin(state: State, { username, password }: Credentials, realm: string): Reply {
+  const { copy, settings, login, variants } = state;
+  if ((login.failures.get(username) ?? 0) >= variants.lockAfter)
+    throw new Refusal(401, 'The account is locked after too many failed logins');
+  if (username !== settings.username || password !== settings.password)
+    throw createWrongPasswordRefusal(state, username, 'Invalid username or password');
+  if (copy) checkCopyAdministrator(copy, copy.administrator, realm, settings);
+  if (!variants.restAccess) throw new Refusal(403, 'The account does not allow REST API access');
+  return afterFirstStep(state, username, realm);
 }
 
 /** The next round, or the key when none is left. */
@@ -142,8 +157,8 @@ function secondStep(request: ApiRequest, resumeId: string): Reply {
 }
 
 function issueKey(state: State, username: string, realmName: string | undefined): string {
-  const realm = realmName === undefined ? undefined : getRealm(state, realmName);
-  const server = realm ? realm.text('authentication-server') : 'Administrators';
+  const realm = realmName === undefined || state.copy ? undefined : getRealm(state, realmName);
+  const server = state.copy ? state.copy.administrator.server : realm ? realm.text('authentication-server') : 'Administrators';
   const role = realm && findMappedRole(state, realm, username);
   if (realm && !role) throw new Refusal(403, 'No role is mapped to this administrator in this realm');
   const key = randomBytes(32).toString('base64');
@@ -154,7 +169,7 @@ function issueKey(state: State, username: string, realmName: string | undefined)
     username,
     realm: realmName,
     role: role?.text('name'),
-    server: findLocalUsers(state, server) ? server : undefined,
+    server: server !== undefined && findLocalUsers(state, server) ? server : undefined,
     issued: now,
     lastUsed: now,
   });
@@ -201,7 +216,8 @@ function legacyAuth(request: ApiRequest): Reply {
     throw new Refusal(state.variants.wrongMethodStatus, `${request.method} is not supported on this path`);
   state.login.attempts++;
   const credentials = parseBasicCredentials(request.headers.authorization);
-  verifyPassword(state, 'Administrators', credentials);
+  if (state.copy) copyLogin(state, credentials, state.settings.realm);
+  else verifyPassword(state, 'Administrators', credentials);
   if (state.settings.secondFactor) throw new Refusal(401, 'This account needs a second factor: log in at /api/v1/realm_auth');
   state.login.failures.delete(credentials.username);
   return jsonReply({ api_key: issueKey(state, credentials.username, undefined) });

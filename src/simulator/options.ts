@@ -1,3 +1,4 @@
+import type { JsonObject } from './body-shape';
 import { type SimulatorProfile, readProfile } from './profile';
 import { computeTotpCode } from './totp';
 import { type Variants, defaultVariants } from './variants';
@@ -47,12 +48,16 @@ export interface SimulatorOptions {
   journalLimit?: number;
   /** What a conformance check found, or the path of its file: the simulator answers like that appliance. */
   profile?: string | object;
+  /** A copy of another configuration: snapshot folders or JSON files by their paths, or JSON documents. */
+  from?: string | JsonObject | readonly (string | JsonObject)[];
   /** PEM; else a fresh self-signed certificate is made. */
   tls?: { key: string; cert: string };
 }
 
-export type SimulatorSettings = Required<Omit<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs' | 'variants' | 'profile'>> &
-  Pick<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs'> & { variants: Variants; profile?: SimulatorProfile };
+export type SimulatorSettings = Required<
+  Omit<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs' | 'variants' | 'profile' | 'from'>
+> &
+  Pick<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs' | 'from'> & { variants: Variants; profile?: SimulatorProfile };
 
 const DEFAULTS: Omit<SimulatorSettings, 'variants'> = {
   port: 0,

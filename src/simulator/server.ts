@@ -223,7 +223,7 @@ export class ApplianceServer {
     const found = this.router.find(segments);
     const route = found?.routes.get(method);
     const key = route?.isPublic(state) ? undefined : authorizeRequest(state, headers.authorization, Date.now());
-    if (state.variants.sourceIpEveryRequest && key?.realm !== undefined) {
+    if (state.variants.sourceIpEveryRequest && !state.copy && key?.realm !== undefined) {
       const realm = state.configuration.collection('administrators', 'admin-realms', 'realm').items.get(key.realm);
       if (realm && !isAddressAllowed(realm, remoteAddress)) throw new Refusal(403, 'Access is not allowed from this address');
     }

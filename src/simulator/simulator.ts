@@ -1,3 +1,4 @@
+import type { SnapshotCounts } from './copy/save-snapshot';
 import type { FaultRule } from './faults';
 import type { Incidents } from './incidents';
 import type { RequestLogEntry } from './server';
@@ -9,6 +10,9 @@ export interface Simulator extends Incidents {
   readonly port: number;
   /** PEM of the certificate to trust. */
   readonly ca: string;
+  /** The administrator to log in with. */
+  readonly username: string;
+  readonly password: string;
   /** Live: tests may read and change it. */
   readonly state: State;
   /** The journal, latest `journalLimit` requests. */
@@ -26,5 +30,7 @@ export interface Simulator extends Incidents {
   replaceCertificate(tls: { key: string; cert: string }): void;
   /** Told of each handshake. */
   onHandshake(listener: () => void): void;
+  /** Writes the configuration as a snapshot into a folder, as `gateway-snapshot` does. Only changed files are written. */
+  save(folder: string): SnapshotCounts;
   close(): Promise<void>;
 }

@@ -14,25 +14,69 @@ export interface ResourceHooks {
   onChange?: (fields: readonly string[]) => void;
 }
 
+const NO_CHILDREN: ReadonlyMap<string, TreeNode> = new Map();
+const NO_SHAPE: BodyShape = {};
+
 export class Resource {
-  readonly values = new Map<string, Json>();
   readonly shape: BodyShape;
-  /** Children that are served but not listed in the parent (the policy appliance's `uac`). */
-  readonly unlisted = new Set<string>();
+  /** Served, but not listed in the parent until something is written to it. */
+  isImplied = false;
+  private valueMap: Map<string, Json> | undefined;
+  private unlistedNames: Set<string> | undefined;
 
   /** Fields without a shape of their own keep the kind of the value they are seeded with. */
   constructor(
     values: JsonObject = {},
-    readonly children: ReadonlyMap<string, TreeNode> = new Map(),
-    shape: BodyShape = {},
+    public children: ReadonlyMap<string, TreeNode> = NO_CHILDREN,
+    shape: BodyShape = NO_SHAPE,
     readonly hooks: ResourceHooks = {},
   ) {
+    const entries = Object.entries(values);
+    if (entries.length === 0) {
+      this.shape = shape;
+      return;
+    }
     const inferred: Record<string, BodyField> = { ...shape };
-    for (const [name, value] of Object.entries(values)) {
+    for (const [name, value] of entries) {
       inferred[name] ??= inferField(value);
       this.values.set(name, value);
     }
     this.shape = inferred;
+  }
+
+  get values(): Map<string, Json> {
+    return (this.valueMap ??= this.loadValues());
+  }
+
+  /** Children that are served but not listed in the parent (the policy appliance's `uac`). */
+  get unlisted(): Set<string> {
+    return (this.unlistedNames ??= new Set());
+  }
+
+  /** Reads the fields without keeping them. */
+  fields(): Iterable<[string, Json]> {
+    return this.valueMap ?? [];
+  }
+
+  hasField(name: string): boolean {
+    return Object.hasOwn(this.shape, name);
+  }
+
+  /** Whether a field is stored but never shown. */
+  isSecret(name: string): boolean {
+    return this.shape[name]?.isSecret === true;
+  }
+
+  findProblems(values: JsonObject, isPartial: boolean): string[] {
+    return findProblems(values, this.shape, isPartial);
+  }
+
+  isListed(name: string): boolean {
+    return this.unlistedNames?.has(name) !== true;
+  }
+
+  protected loadValues(): Map<string, Json> {
+    return new Map();
   }
 
   resource(...path: string[]): Resource {
@@ -58,6 +102,12 @@ export class Resource {
 
 export class Collection {
   readonly items = new Map<string, Resource>();
+  /** What the collection shows beside its items. */
+  fields: JsonObject = {};
+  /** The parent shows a link to it also where the variant `collectionInParent` shows lists. */
+  isLinked = false;
+  /** Not listed in the parent until it has an item. */
+  isImplied = false;
 
   constructor(
     readonly itemName: string,
@@ -83,14 +133,20 @@ export class Collection {
 export const toChildMap = (entries: Record<string, TreeNode>): ReadonlyMap<string, TreeNode> => new Map(Object.entries(entries));
 export const createBranch = (entries: Record<string, TreeNode>): Resource => new Resource({}, toChildMap(entries));
 
+/** An implied node shows once something was written to it or below it. */
+export function isVisible(node: TreeNode): boolean {
+  if (!node.isImplied) return true;
+  return node instanceof Collection ? node.items.size > 0 : [...node.children.values()].some(isVisible);
+}
+
 /** What a GET shows: own fields but secrets, hyperlinks for sub-resources, entries for collections. */
 export function renderResource(resource: Resource, href: string, variants: Variants, isExpanded = false): JsonObject {
   const rendered: JsonObject = {};
-  for (const [name, value] of resource.values) if (!resource.shape[name]?.isSecret) rendered[name] = value;
+  for (const [name, value] of resource.fields()) if (!resource.isSecret(name)) rendered[name] = value;
   for (const [name, child] of resource.children) {
-    if (resource.unlisted.has(name)) continue;
+    if (!resource.isListed(name) || !isVisible(child)) continue;
     const link = `${href}/${encodeSegment(name)}`;
-    const inline = child instanceof Collection && (variants.collectionInParent === 'list' || isExpanded);
+    const inline = child instanceof Collection && !child.isLinked && (variants.collectionInParent === 'list' || isExpanded);
     rendered[name] = inline ? renderEntries(child, link, variants, isExpanded) : { href: link };
   }
   return rendered;
@@ -118,11 +174,12 @@ export function planUpdate(resource: Resource, body: JsonObject, isPartial: bool
       commits.push(planUpdate(child, value, isPartial));
     else if (!isUnchangedLink(value)) throw new Refusal(422, `Validation failed: ${name} is a sub-resource and is changed at its own path`);
   }
-  const wrong = findProblems(own, resource.shape, isPartial);
+  const wrong = resource.findProblems(own, isPartial);
   if (wrong.length > 0) throw new Refusal(422, `Validation failed: ${wrong.join('; ')}`);
   const refused = resource.hooks.verify?.(own);
   if (refused !== undefined) throw new Refusal(422, refused);
   return () => {
+    resource.isImplied = false;
     for (const [name, value] of Object.entries(resource.hooks.prepare?.(own) ?? own)) resource.values.set(name, value);
     for (const commit of commits) commit();
     resource.hooks.onChange?.(Object.keys(own));

@@ -23,6 +23,8 @@ export interface CrawlOptions {
   readonly ignore: IgnoreRules;
   /** Receives each resource that holds more than links, and once more if it is read again. */
   readonly onResource: (path: string, resource: JsonObject) => Promise<void>;
+  /** Receives each resource that holds neither fields nor links, with the names of its empty lists. */
+  readonly onEmpty?: (path: string, lists: readonly string[]) => void;
   /** Receives the links of one resource before any of them is read. */
   readonly onLinks?: (paths: readonly string[]) => void;
 }
@@ -162,6 +164,7 @@ class Crawler implements CrawlResult {
     for (const target of paths) this.#enqueue({ path: target, parent: path });
     if (Object.keys(resource).length > 0 && !isEmptyCollection(path, resource))
       onResource(path, this.#options.ignore.filterResource(path, resource));
+    else if (paths.size === 0) this.#options.onEmpty?.(path, Object.keys(resource));
   }
 
   /** Replaces names without links by paths, if the first path exists. */

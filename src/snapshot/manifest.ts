@@ -28,9 +28,22 @@ export interface SnapshotManifest extends SnapshotOrigin {
   readonly roots: readonly string[];
   /** Paths of files whose names do not contain the path. */
   readonly names: Readonly<Record<string, string>>;
+  /** Paths of resources that have no file because they hold nothing, with the names of their empty lists. */
+  readonly empty?: EmptyResources;
 }
 
-export function serializeManifest({ appliance, release, path, ignore, roots, names, ...otherFields }: SnapshotManifest): string {
+export type EmptyResources = Readonly<Record<string, readonly string[]>>;
+
+export function serializeManifest({
+  appliance,
+  release,
+  path,
+  ignore,
+  roots,
+  names,
+  empty = {},
+  ...otherFields
+}: SnapshotManifest): string {
   const content = {
     format: SNAPSHOT_FORMAT,
     appliance,
@@ -40,10 +53,15 @@ export function serializeManifest({ appliance, release, path, ignore, roots, nam
     ...(ignore.length > 0 && { ignore }),
     roots: [...roots].sort(),
     ...(Object.keys(names).length > 0 && {
-      names: Object.fromEntries(Object.entries(names).sort(([a], [b]) => (a < b ? -1 : 1))),
+      names: sortByKey(names),
     }),
+    ...(Object.keys(empty).length > 0 && { empty: sortByKey(empty) }),
   };
   return toResourceFileText(content);
+}
+
+export function sortByKey<T>(values: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Reads the manifest; undefined if there is none. Throws `BAD_INPUT` if it is damaged. */
@@ -61,11 +79,17 @@ export async function readSnapshotManifest(folder: string): Promise<SnapshotMani
 
 function parseManifest(value: JsonObject): SnapshotManifest | undefined {
   const origin = parseSnapshotOrigin(value);
-  const { roots, names = {} } = value;
+  const { roots, names = {}, empty } = value;
   if (!origin || !isStringArray(roots) || !isObject(names)) return undefined;
   const paths = Object.entries(names);
   if (!paths.every(([, resourcePath]) => isResourcePath(resourcePath) && isPathWithin(resourcePath, origin.path))) return undefined;
-  return { ...origin, roots, names: names as Record<string, string> };
+  const emptyPaths = Object.entries(isObject(empty) ? empty : {}).filter((entry): entry is [string, string[]] => isStringArray(entry[1]));
+  return {
+    ...origin,
+    roots,
+    names: names as Record<string, string>,
+    ...(emptyPaths.length > 0 && { empty: Object.fromEntries(emptyPaths) }),
+  };
 }
 
 /** Parses the header of a snapshot; undefined if it is not one. */

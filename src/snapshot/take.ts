@@ -11,7 +11,7 @@ import { checkFolderWritable } from '../files/file-error';
 import { crawlConfiguration, addCrawlToEnvelope, type CrawlResult } from './crawl';
 import { SnapshotFolder } from './snapshot-folder';
 import { IgnoreRules } from './ignore-rules';
-import { SNAPSHOT_FORMAT, type SnapshotOrigin } from './manifest';
+import { SNAPSHOT_FORMAT, sortByKey, type EmptyResources, type SnapshotOrigin } from './manifest';
 import { findCaseCollisions, toFileSegments } from './resource-file-names';
 import { isPathWithin, isPathWithinAny, normalizePath, splitResourcePath } from './resource-path';
 import { canonicalizeResource } from './resource';
@@ -33,6 +33,8 @@ export interface Snapshot {
   readonly time: string;
   readonly ignore?: readonly string[];
   readonly resources: Readonly<Record<string, JsonObject>>;
+  /** Paths of resources that hold nothing, with the names of their empty lists. */
+  readonly empty?: EmptyResources;
 }
 
 /** The result of a snapshot into a folder. Counts are resources; `bytes` is the size of their files. */
@@ -85,21 +87,23 @@ export async function readConfigurationTree(
   root: string,
   ignore: IgnoreRules,
   call: OperationContext,
-): Promise<{ resources: Map<string, JsonObject>; crawlResult: CrawlResult }> {
+): Promise<{ resources: Map<string, JsonObject>; empty: Map<string, readonly string[]>; crawlResult: CrawlResult }> {
   const resources = new Map<string, JsonObject>();
+  const empty = new Map<string, readonly string[]>();
   const onResource = (resourcePath: string, resource: JsonObject): Promise<void> => {
     resources.set(resourcePath, canonicalizeResource(resource));
     return Promise.resolve();
   };
-  const crawlResult = await crawlConfiguration({ root, ignore, onResource }, call);
+  const onEmpty = (resourcePath: string, lists: readonly string[]): void => void empty.set(resourcePath, lists);
+  const crawlResult = await crawlConfiguration({ root, ignore, onResource, onEmpty }, call);
   for (const resourcePath of resources.keys()) if (isPathWithinAny(resourcePath, crawlResult.vanished)) resources.delete(resourcePath);
-  return { resources, crawlResult };
+  return { resources, empty, crawlResult };
 }
 
 async function takeToMessage(root: string, ignore: IgnoreRules, call: OperationContext): Promise<Snapshot> {
   const { ignore: ignored, ...origin } = await readSnapshotOrigin(call, root, ignore);
   const time = new Date().toISOString();
-  const { resources, crawlResult } = await readConfigurationTree(root, ignore, call);
+  const { resources, empty, crawlResult } = await readConfigurationTree(root, ignore, call);
   addCrawlToEnvelope(crawlResult, call);
   const sorted = [...resources].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
@@ -108,6 +112,7 @@ async function takeToMessage(root: string, ignore: IgnoreRules, call: OperationC
     time,
     ...(ignored.length > 0 && { ignore: ignored }),
     resources: Object.fromEntries(sorted),
+    ...(empty.size > 0 && { empty: sortByKey(Object.fromEntries(empty)) }),
   };
 }
 
@@ -135,12 +140,14 @@ async function takeToFolder(
   const origin = await readSnapshotOrigin(call, root, ignore);
   if (previous) refuseOtherRoot(previous, origin, path);
   const writer = new FolderSnapshotWriter(folder);
+  const empty = new Map(Object.entries(previous?.empty ?? {}).filter(([resourcePath]) => !isPathWithin(resourcePath, root)));
   const crawlResult = await crawlConfiguration(
     {
       root,
       ignore,
       onResource: (resourcePath, resource) => writer.write(resourcePath, resource),
       onLinks: (resourcePaths) => writer.recordLinks(resourcePaths),
+      onEmpty: (resourcePath, lists) => void empty.set(resourcePath, lists),
     },
     call,
   );
@@ -152,6 +159,7 @@ async function takeToFolder(
       path: isPart ? previous.path : root,
       ignore: isPart ? previous.ignore : ignore.patterns,
       roots: writer.roots(remaining, isPart ? previous.roots : []),
+      empty: Object.fromEntries(empty),
     },
     Object.entries(previous?.names ?? {}).filter(([, resourcePath]) => !isPathWithin(resourcePath, root) || remaining.has(resourcePath)),
   );

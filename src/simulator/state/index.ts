@@ -3,6 +3,9 @@ import { type ClusterState, seedCluster } from './cluster';
 import { type CertificateState, seedCertificates } from './certificates';
 import { type LicenseState, seedLicense } from './license';
 import { LoginState } from './login';
+import type { Copy } from '../copy/build-copy';
+import { type CopyAdministrator, findCopyAdministrator } from '../copy/copy-login';
+import { listSessionRealms } from '../copy/copy-people';
 import type { SimulatorSettings } from '../options';
 import { seedConfiguration } from '../seed';
 import { SessionStore } from './sessions';
@@ -23,23 +26,30 @@ export interface State {
   readonly transfer: TransferState;
   readonly undocumented: UndocumentedState;
   readonly system: SystemState;
+  /** The configuration of another appliance; undefined for the simulator's own. */
+  readonly copy: (Copy & { readonly administrator: CopyAdministrator }) | undefined;
   /** Undefined while the node is not in a cluster. */
   cluster: ClusterState | undefined;
 }
 
-export function createState(settings: SimulatorSettings): State {
+export function createState(settings: SimulatorSettings, copy?: Copy): State {
   const login = new LoginState();
+  const realms = copy ? listSessionRealms(copy) : [];
+  const system = createSystemState(settings.name, settings.profile?.release || undefined);
+  if (copy?.source.serialNumber !== undefined) system.serialNumber = copy.source.serialNumber;
+  if (copy?.source.release !== undefined) system.release = copy.source.release;
   return {
     settings,
     variants: settings.variants,
-    configuration: seedConfiguration(settings, (username) => login.revoke(username)),
+    configuration: copy?.root ?? seedConfiguration(settings, (username) => login.revoke(username)),
     login,
-    sessions: new SessionStore(settings),
-    license: seedLicense(settings),
+    sessions: new SessionStore(settings, realms),
+    license: seedLicense(settings, realms),
     certificates: seedCertificates(settings.name),
     transfer: createTransferState(),
     undocumented: createUndocumentedState(),
-    system: createSystemState(settings.name, settings.profile?.release || undefined),
+    system,
+    copy: copy && { ...copy, administrator: findCopyAdministrator(copy, settings) },
     cluster: seedCluster(settings),
   };
 }

@@ -1,6 +1,6 @@
 import { readText } from '../body-shape';
 import type { SimulatorSettings } from '../options';
-import { generateSession, toUserName } from '../generated-sessions';
+import { type SessionRealm, generateSession, toUserName } from '../generated-sessions';
 
 /** Named users (appliance-api.md, "Named user"). */
 export interface NamedUser {
@@ -22,10 +22,10 @@ export interface LicenseState {
 export const LICENSED_APPLIANCES = ['gateway-a', 'gateway-b', 'policy-a'];
 const SEEDED_USER_COUNT = 24;
 
-export function seedLicense(settings: SimulatorSettings): LicenseState {
+export function seedLicense(settings: SimulatorSettings, realms: readonly SessionRealm[] = []): LicenseState {
   const users = new Map<string, NamedUser>();
   for (let index = 0; index < SEEDED_USER_COUNT; index++) {
-    const session = generateSession(index, settings);
+    const session = generateSession(index, settings, realms);
     const text = (field: string): string => readText(session, field);
     const appliance = LICENSED_APPLIANCES[index % 3] ?? '';
     const kind = appliance.startsWith('policy') ? settings.policyKind : settings.gatewayKind;
@@ -33,7 +33,7 @@ export function seedLicense(settings: SimulatorSettings): LicenseState {
     const user = {
       kind,
       appliance,
-      user: toUserName(index),
+      user: toUserName(index, realms),
       ip: text('source-ip'),
       at,
       realm: text('authentication-realm'),

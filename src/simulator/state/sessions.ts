@@ -1,6 +1,6 @@
 import type { JsonObject } from '../body-shape';
 import type { SimulatorSettings } from '../options';
-import { generateSession, parseSessionId, toSessionId, toUserName } from '../generated-sessions';
+import { type SessionRealm, generateSession, parseSessionId, toSessionId, toUserName } from '../generated-sessions';
 import type { Variants } from '../variants';
 
 /** What a session has beside what is generated for its number. */
@@ -33,7 +33,10 @@ export class SessionStore {
   private texts = new Map<number, string>();
   private textsFor = '';
 
-  constructor(private readonly settings: SimulatorSettings) {
+  constructor(
+    private readonly settings: SimulatorSettings,
+    private readonly realms: readonly SessionRealm[] = [],
+  ) {
     this.next = settings.sessions;
     this.activeNumbers = Array.from({ length: settings.sessions }, (_, index) => index);
   }
@@ -84,7 +87,7 @@ export class SessionStore {
 
   /** Every record as it is, without variants: for tests. */
   record(index: number): JsonObject {
-    const record = generateSession(index, this.settings);
+    const record = generateSession(index, this.settings, this.realms);
     const extra = this.extras.get(index);
     return extra ? { ...record, ...extra.values } : record;
   }
@@ -116,7 +119,7 @@ export class SessionStore {
 
   private getUserName(index: number): string {
     const ownName = this.extras.get(index)?.values['active-user-name'];
-    return typeof ownName === 'string' ? ownName : toUserName(index);
+    return typeof ownName === 'string' ? ownName : toUserName(index, this.realms);
   }
 
   private getNumbersByName(): Map<string, number[]> {
