@@ -87,6 +87,7 @@ export const NOT_PROBED: Readonly<Record<string, string>> = {
   binaryExportByPost: 'an export takes minutes and contains secrets',
   importNeedsPassword: 'an import would have to be started',
   binaryCutShort: 'an export takes minutes and contains secrets',
+  binaryPassword: 'an import replaces the configuration',
   binaryLine: 'an export takes minutes and contains secrets',
   xmlNamespace: 'an export takes minutes and contains secrets',
   xmlSection: 'an export takes minutes and contains secrets',
