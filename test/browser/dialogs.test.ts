@@ -96,6 +96,6 @@ inBothEditors('the dialogs of all operations', (rig) => {
     await rig.editor.openNode('sessions-kill-user');
     await rig.editor.setField('max', { type: 'default', value: '' });
     await rig.editor.done();
-    expect(Object.keys((await rig.editor.exported('sessions-kill-user')).fields ?? {})).toEqual(['name']);
+    expect(Object.keys((await rig.editor.exported('sessions-kill-user')).fields ?? {})).toEqual(['name', 'match']);
   });
 });

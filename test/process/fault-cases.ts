@@ -205,7 +205,7 @@ const PROXIED: { readonly [how in keyof typeof PROXY_BEHAVIORS]?: Codes } = {
 };
 
 /** They say what they could not read, or try it again later, and go on; nothing is put back at an appliance that does not tell who it is. */
-const TOLERANT = /^snapshot\.|^system\.(?:metrics|support-bundle)$|^contain\.contain$/;
+const TOLERANT = /^snapshot\.|^audit\.run$|^system\.(?:metrics|support-bundle)$|^contain\.contain$/;
 const EXPORT = /\/(?:export-xml|binary-configuration)(?:\?|$)/;
 const isRead = ({ effect }: Subject, method: string, path: string): boolean =>
   effect === 'read' || method === 'GET' || (method === 'POST' && EXPORT.test(path));

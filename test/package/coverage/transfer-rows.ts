@@ -44,7 +44,7 @@ export const transferRows: readonly Row[] = [
   {
     method: 'PUT',
     path: BINARY,
-    query: /^(import=(normal|full))?$/,
+    query: /^(import=(normal|full))?(&?password=[^&]+)?$/,
     textType: TEXT_TYPE,
     statuses: [200],
     answer: completed,
