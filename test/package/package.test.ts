@@ -73,11 +73,11 @@ describe('the tarball', () => {
     expect(existsSync(join(userDir, 'node_modules', 'vitest'))).toBe(false);
   });
 
-  // YAML takes 1.2 of them, undici 2, four languages half of one.
-  it('the tarball takes no more than 8.5 MB with its dependencies', () => {
+  // YAML takes 1.2 of them, JSONata 0.9, undici 2, four languages half of one.
+  it('the tarball takes no more than 9.5 MB with its dependencies', () => {
     const files = readdirSync(join(userDir, 'node_modules'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const bytes = files.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
-    expect(bytes).toBeLessThan(8.5e6);
+    expect(bytes).toBeLessThan(9.5e6);
   });
 
   it('the tarball works from a script and contains the simulator', () => {
