@@ -32,7 +32,7 @@ type Visit = (value: string, pattern: string, pointer: string) => void;
 
 const MAX_DEPTH = 200;
 /** Longer texts are no lists of names. */
-const MAX_LIST_TEXT = 4096;
+const MAX_LIST_TEXT = 1_000_000;
 const MIN_REFERENCES = 3;
 const MAX_OTHER_SHARE = 0.1;
 /** Values that stand for no object. */
@@ -84,8 +84,8 @@ export class ConfigurationIndex {
         const collections = targets.get(`${kind} ${pattern}`);
         if (!collections) return;
         for (const part of splitNames(value, (name) => this.#isMemberOf(name, collections))) {
-          if (NO_OBJECT.has(part.toLowerCase()) || this.#isMemberOf(part, collections) || seen.has(part)) continue;
-          seen.add(part);
+          if (NO_OBJECT.has(part.toLowerCase()) || this.#isMemberOf(part, collections) || seen.has(`${pattern} ${part}`)) continue;
+          seen.add(`${pattern} ${part}`);
           found.push({ path, field: pointer, value: part, collection: collections[0] ?? '' });
         }
       });

@@ -18,6 +18,9 @@ interface RuleText {
   readonly fix: string;
 }
 
+/** Limits of one condition on one resource. */
+const MAX_CONDITION_MS = 1000;
+const MAX_CONDITION_DEPTH = 500;
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/i;
 
 /** Compiles rules of the user and runs their examples. Errors: `BAD_INPUT` that names the rule. */
@@ -55,12 +58,21 @@ async function compileRule(rule: RuleText, entry: JsonObject, label: string): Pr
   } catch {
     throw createRuleError(label, 'its condition is not valid JSONata');
   }
+  let depth = 0;
+  let deadline = 0;
+  // JSONata calls these two around each step. An endless recursion would stop Node-RED.
+  expression.assign('__evaluate_entry', () => {
+    if (++depth > MAX_CONDITION_DEPTH || Date.now() > deadline) throw new Error('The condition takes too long.');
+  });
+  expression.assign('__evaluate_exit', () => depth--);
   const isFault = async (resource: JsonObject, bindings: Record<string, unknown>): Promise<boolean> => {
     try {
+      depth = 0;
+      deadline = Date.now() + MAX_CONDITION_MS;
       const result: unknown = await expression.evaluate(resource, bindings);
       return Array.isArray(result) ? result.some(Boolean) : Boolean(result);
     } catch {
-      throw createRuleError(label, 'its condition fails');
+      throw createRuleError(label, 'its condition fails or takes too long');
     }
   };
   for (const [key, expected] of [

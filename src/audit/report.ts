@@ -61,10 +61,13 @@ export function toMarkdown({ appliance, time, findings, excepted }: ReportInput)
   ].join('\n');
 }
 
+/** The pattern of Papaparse misses a cell with a line break. */
+const FORMULA_START = /^[=+\-@\t\r\n]/;
+
 /** A spreadsheet takes none of its cells for a formula. */
 export async function toCsv({ findings }: ReportInput): Promise<string> {
   const { default: papaparse } = await import('papaparse');
-  return papaparse.unparse({ fields: [...COLUMNS], data: findings.map(toCells) }, { escapeFormulae: true });
+  return papaparse.unparse({ fields: [...COLUMNS], data: findings.map(toCells) }, { escapeFormulae: FORMULA_START });
 }
 
 function toCells({ severity, rule, name, path, message, fix, evidence }: AuditFinding): string[] {

@@ -2,6 +2,7 @@ import { isObject, readBoolean, readText, type JsonObject } from '../model/json'
 import { toPointerSegment } from '../change/compare';
 import type { AuditRule, LiveFacts } from './audit-rule';
 import type { Fault } from './finding';
+import { encodeSegment } from '../model/path';
 
 const ADMINISTRATORS = '/api/v1/configuration/administrators';
 
@@ -98,14 +99,14 @@ export const statusRules: readonly AuditRule[] = [
     fix: 'Give the account a role that may only read (docs/reference/permissions.md).',
     check: ({ index, live, limits, effects }) => {
       const { operations } = limits;
-      const rules = index.resources.get(`${ADMINISTRATORS}/admin-realms/realm/${encodeURIComponent(live.realm ?? '')}/role-mapping-rules`);
+      const rules = index.resources.get(`${ADMINISTRATORS}/admin-realms/realm/${encodeSegment(live.realm ?? '')}/role-mapping-rules`);
       if (!operations || !live.realm || !Array.isArray(rules?.['rule'])) return undefined;
       if (operations.some((name) => effects.get(name) !== 'read')) return [];
       const roles = rules['rule'].flatMap((rule: unknown) =>
-        isObject(rule) && Array.isArray(rule['roles']) ? rule['roles'].map(String) : [],
+        isObject(rule) && Array.isArray(rule['roles']) ? rule['roles'].map((role) => String(role).toWellFormed()) : [],
       );
       return [...new Set(roles)].flatMap((role): Fault[] => {
-        const path = `${ADMINISTRATORS}/admin-roles/admin-role/${encodeURIComponent(role)}/system-tasks`;
+        const path = `${ADMINISTRATORS}/admin-roles/admin-role/${encodeSegment(role)}/system-tasks`;
         const access = index.resources.get(path)?.['access'];
         return access === 'write' ? [{ path, name: role, evidence: { field: '/access', value: access } }] : [];
       });

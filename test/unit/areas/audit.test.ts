@@ -107,6 +107,25 @@ describe('audit.run', () => {
     });
   });
 
+  it('audit.run stops a condition that never ends', async () => {
+    const endless = { ...rule, condition: '($f := function($n){ $f($n + 1) }; $f(1))' };
+    const { gateway } = await startSimulatorWithGateway();
+    const error = await expectFailure(gateway.run('audit.run', { ...message, rules: [endless] }));
+    expect(error).toMatchObject({ code: 'BAD_INPUT', message: expect.stringContaining('fails or takes too long') as string });
+  });
+
+  it('audit.run guards cells with a formula and a line break', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const broken = snapshot({ [`${ROOT}/users/user-role/%3D1%2B1%0Ab`]: { name: '=1+1\nb' } });
+    const { envelope } = await gateway.run('audit.run', {
+      source: 'message',
+      snapshot: broken,
+      rules: [{ ...rule, condition: 'true' }],
+      format: 'csv',
+    });
+    expect(envelope['report']).toContain(`"'=1+1\nb"`);
+  });
+
   it('audit.run writes reports without markup and formulas of the appliance', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const evil = snapshot({

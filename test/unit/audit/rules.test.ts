@@ -69,6 +69,28 @@ describe('audit rules', () => {
     expect(findings.map(({ name }) => name)).toEqual(['D']);
   });
 
+  it('audit rules find the rights of a built-in role, whose name starts with a dot', async () => {
+    const base = '/api/v1/configuration/administrators';
+    const resources = {
+      [`${base}/admin-realms/realm/Admin%20Users/role-mapping-rules`]: { rule: [{ roles: ['.Administrators', '\ud800'] }] },
+      [`${base}/admin-roles/admin-role/%2EAdministrators/system-tasks`]: { access: 'write' },
+    };
+    const rule = auditRules.find(({ id }) => id === 'account-has-more-rights');
+    const subject = toSubject({ resources, limits: { operations: ['sessions.list'] }, live: { realm: 'Admin Users' } });
+    expect(await rule?.check(subject)).toMatchObject([{ name: '.Administrators' }]);
+  });
+
+  it('audit rules read the names of a long list', async () => {
+    const roles = '/api/v1/configuration/users/user-roles/user-role';
+    const names = Array.from({ length: 600 }, (_, index) => `Role number ${index}`);
+    const resources = {
+      ...Object.fromEntries(names.map((name) => [`${roles}/${encodeURIComponent(name)}`, { name, text: name }])),
+      '/api/v1/configuration/users/list': { roles: names.join(', ') },
+    };
+    const { findings } = await checkRules(auditRules, toSubject({ resources }));
+    expect(findings.filter(({ rule }) => rule === 'unused-object')).toEqual([]);
+  });
+
   it('audit rules take a field for a reference if three resources hold names in it, and one in ten does not', async () => {
     const find = async (good: number, bad: number): Promise<number> => {
       const resources: Record<string, JsonObject> = { '/api/v1/configuration/s/server/Corp': { name: 'Corp', port: 1 } };
