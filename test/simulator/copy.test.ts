@@ -48,6 +48,18 @@ describe('a copy of a configuration', () => {
     }
   });
 
+  it('a copy answers items whose children are named by a field too', async () => {
+    const at = (path: string): string => `${CONFIGURATION_PATH}/${path}`;
+    const { client } = await startCopy({
+      [at('vendor/sets/set/P1')]: { name: 'P1' },
+      [at('vendor/sets/set/P1/R1')]: { name: 'R1' },
+      [at('vendor/sets/set/P2')]: { name: 'P2' },
+    });
+    expect((await client.get(at('vendor/sets/set/P1'))).json).toMatchObject({ name: 'P1' });
+    expect((await client.get(at('vendor/sets/set/P1/R1'))).json).toMatchObject({ name: 'R1' });
+    expect((await client.get(at('vendor/sets/set/P2'))).json).toMatchObject({ name: 'P2' });
+  });
+
   it('creates, changes and deletes resources, fields and items at paths that the simulator does not know', async () => {
     const at = (path: string): string => `${CONFIGURATION_PATH}/${path}`;
     const { client } = await startCopy({

@@ -88,12 +88,13 @@ class CopyBuilder {
   }
 
   /** Turns every resource whose children are named by one of their fields into a collection. */
-  private convertChildren(node: CopyResource, path: readonly string[]): void {
+  private convertChildren(node: CopyResource, path: readonly string[], holdsItems = false): void {
     for (const [name, child] of node.children) {
       if (!(child instanceof CopyResource)) continue;
       const childPath = [...path, name];
-      this.convertChildren(child, childPath);
-      const keyField = this.findKeyField(child);
+      // An item is no collection, even if its children are named by a field.
+      const keyField = holdsItems ? undefined : this.findKeyField(child);
+      this.convertChildren(child, childPath, keyField !== undefined);
       if (keyField !== undefined) {
         const collection = this.createCollection(childPath, keyField);
         collection.fields = Object.fromEntries(child.fields());
