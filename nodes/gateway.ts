@@ -3,22 +3,22 @@ import { areas } from '../src/areas';
 import type { Area } from '../src/model/operation';
 import { registerAccountRoute } from './admin/account-capabilities';
 import { ActionNode } from './action/action-node';
-import { ApplianceNode, APPLIANCE_TYPE, APPLIANCE_CREDENTIALS, type ApplianceCredentials } from './appliance/appliance-node';
+import { ApplianceNode, APPLIANCE_NODE_TYPE, APPLIANCE_CREDENTIALS, type ApplianceCredentials } from './appliance/appliance-node';
 import { registerTestRoute } from './admin/test-connection';
 import { registerHelpRoute } from './admin/help-route';
-import { INVENTORY_TYPE, INVENTORY_CREDENTIALS, InventoryNode } from './inventory/inventory-node';
+import { INVENTORY_NODE_TYPE, INVENTORY_CREDENTIALS, InventoryNode } from './inventory/inventory-node';
 import { registerInventoryRoutes } from './admin/inventory-routes';
 import { registerCountersRoute } from './admin/counters-route';
-import { createDiagnosticsOptions, setRuntime } from './diagnostics/observe';
+import { createDiagnosticsOptions, setNodeRedRuntime } from './diagnostics/observe';
 import { registerLookupRoutes } from './admin/lookup-routes';
-import { WatchNode, WATCH_TYPE } from './watch/watch-node';
+import { WatchNode, WATCH_NODE_TYPE } from './watch/watch-node';
 import { registerPreviewRoutes } from './admin/preview-route';
 
 /** Registers all node types and admin routes. Node-RED calls it once. */
 export default function gatewayNodes(red: NodeAPI): void {
-  setRuntime(red);
+  setNodeRedRuntime(red);
   red.nodes.registerType(
-    APPLIANCE_TYPE,
+    APPLIANCE_NODE_TYPE,
     function (this: Node<ApplianceCredentials>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
       hideCredentials(this);
@@ -27,7 +27,7 @@ export default function gatewayNodes(red: NodeAPI): void {
     { credentials: APPLIANCE_CREDENTIALS },
   );
   red.nodes.registerType(
-    INVENTORY_TYPE,
+    INVENTORY_NODE_TYPE,
     function (this: Node<Record<string, unknown>>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
       hideCredentials(this);
@@ -36,7 +36,7 @@ export default function gatewayNodes(red: NodeAPI): void {
     { credentials: INVENTORY_CREDENTIALS },
   );
   for (const area of areas) registerArea(red, area);
-  red.nodes.registerType(WATCH_TYPE, function (this: Node, definition: NodeDef) {
+  red.nodes.registerType(WATCH_NODE_TYPE, function (this: Node, definition: NodeDef) {
     red.nodes.createNode(this, definition);
     new WatchNode(red, this, definition);
   });

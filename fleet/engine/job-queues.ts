@@ -3,7 +3,7 @@ import { PgBoss } from 'pg-boss';
 import type { Database, SqlExecutor } from '../store/database';
 import type { ItemJob, JobSender, RunQueueKey } from '../store/run-store';
 import type { RunRow } from '../store/rows';
-import { BOSS_SCHEMA, hasSchema } from '../store/schema';
+import { PG_BOSS_SCHEMA, hasSchema } from '../store/schema';
 
 /** Seconds without a heartbeat after which pg-boss gives a job to another worker. This is the minimum of pg-boss. */
 export const HEARTBEAT_SECONDS = 10;
@@ -71,7 +71,7 @@ export class JobQueues implements JobSender {
     const boss = new PgBoss({
       db: this.#database.createBossExecutor(),
       createSchema,
-      schema: BOSS_SCHEMA,
+      schema: PG_BOSS_SCHEMA,
       schedule: false,
       superviseIntervalSeconds: SUPERVISE_SECONDS,
       monitorIntervalSeconds: SUPERVISE_SECONDS,
@@ -86,7 +86,7 @@ export class JobQueues implements JobSender {
 
   async start(): Promise<void> {
     // A role without CREATE on the database can use a schema that an administrator created.
-    const hasBossSchema = await this.#database.transaction((sql) => hasSchema(sql, BOSS_SCHEMA));
+    const hasBossSchema = await this.#database.transaction((sql) => hasSchema(sql, PG_BOSS_SCHEMA));
     this.#boss ??= this.#createBoss(!hasBossSchema);
     await this.#boss.start();
     for (const queue of [this.names.normal, this.names.urgent, this.names.runs]) await this.createQueue(queue);

@@ -14,11 +14,11 @@ import {
 } from '@gateway-admin/node-red/nodes';
 import type { Engine } from '../engine';
 import { getEngine } from './engine-node';
-import { readActor, copyError, readRunId } from './run-request';
+import { readActor, copyErrorWithoutCause, readRunId } from './run-request';
 import { getStatusText, getTitleText } from './i18n';
 
-export const CONTROL_TYPE = 'gateway-fleet-control';
-export const CONTROL_ACTIONS = ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed', 'metrics'] as const;
+export const CONTROL_NODE_TYPE = 'gateway-fleet-control';
+const CONTROL_ACTIONS = ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed', 'metrics'] as const;
 type ControlAction = (typeof CONTROL_ACTIONS)[number];
 
 const DEFAULT_LIST_LIMIT = 100;
@@ -49,7 +49,7 @@ export class ControlNode {
     const message = normalizeMessage(received, ['payload', 'run']);
     let action: ControlAction | undefined;
     try {
-      if (this.#config instanceof GatewayError) throw copyError(this.#config);
+      if (this.#config instanceof GatewayError) throw copyErrorWithoutCause(this.#config);
       action = this.#config.operation ?? parseAction((message as { operation?: unknown }).operation);
       const { engine } = await getEngine(this.#config.engine);
       const result = await performAction(engine, action, message, this.#config.limit);

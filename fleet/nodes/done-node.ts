@@ -4,7 +4,7 @@ import { createEarlyFailureEnvelope, onInput, toPlainFailure, translatorForPacka
 import { endTask, createUnknownTaskError, toTaskOutcome } from '../worker/task-runner';
 import { getTitleText } from './i18n';
 
-export const DONE_TYPE = 'gateway-fleet-done';
+export const DONE_NODE_TYPE = 'gateway-fleet-done';
 
 /** Runtime of a `gateway-fleet-done` node. It ends the task of a message; the task failed if the message has an error. */
 export class DoneNode {

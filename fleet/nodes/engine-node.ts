@@ -15,7 +15,7 @@ import { createEmbeddedPostgres } from '../engine/npm-postgres';
 import type { ApplianceSource } from '../worker/item-worker';
 import { getMessageText, getStatusText, type StatusKey } from './i18n';
 
-export const ENGINE_TYPE = 'gateway-fleet-engine';
+export const ENGINE_NODE_TYPE = 'gateway-fleet-engine';
 export const ENGINE_CREDENTIALS = { url: { type: 'password' } } as const;
 
 type StatusAppearance = Pick<NodeStatus, 'fill' | 'shape'>;

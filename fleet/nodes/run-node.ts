@@ -21,12 +21,20 @@ import {
 } from '@gateway-admin/node-red/nodes';
 import type { DeliveredReport, NewRun, RunProgress } from '../engine';
 import { getEngine, listenToEngine } from './engine-node';
-import { readActor, copyError, readRunId, toStorableInput, readRolloutConfig, planRolloutParts, type RolloutConfig } from './run-request';
+import {
+  readActor,
+  copyErrorWithoutCause,
+  readRunId,
+  toStorableInput,
+  readRolloutConfig,
+  planRolloutParts,
+  type RolloutConfig,
+} from './run-request';
 import { toReportMessage } from './report-message';
 import { RunStatus } from './run-status';
 import { getTitleText } from './i18n';
 
-export const RUN_TYPE = 'gateway-fleet-run';
+export const RUN_NODE_TYPE = 'gateway-fleet-run';
 /** Default limit for destructive operations, the same as in action nodes. */
 const MAX_DESTROYED_APPLIANCES = 25;
 
@@ -89,7 +97,7 @@ export class RunNode {
     const message = normalizeMessage(received, ['payload', 'run']);
     const summary = { operation: 'fleet', selection: '' };
     try {
-      if (this.#config instanceof GatewayError) throw copyError(this.#config);
+      if (this.#config instanceof GatewayError) throw copyErrorWithoutCause(this.#config);
       const newRun = await this.#createRun(message, this.#config, summary);
       const { engine } = await getEngine(this.#config.engine);
       Object.assign(message, { run: newRun.id });

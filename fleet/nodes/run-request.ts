@@ -88,7 +88,7 @@ export function toPlainInput(input: JsonRecord): JsonRecord {
   return JSON.parse(text) as JsonRecord;
 }
 
-export function getSecretFields({ fields }: Operation): string[] {
+function getSecretFields({ fields }: Operation): string[] {
   return Object.entries(fields).flatMap(([name, { secret }]) => (secret === true ? [name] : []));
 }
 
@@ -99,7 +99,8 @@ function createSecretError(field: string): Error {
 }
 
 /** Copies a configuration error, so that one message does not get the cause of another. */
-export const copyError = ({ code, safeMessage: message, details }: GatewayError): GatewayError => new GatewayError(code, message, details);
+export const copyErrorWithoutCause = ({ code, safeMessage: message, details }: GatewayError): GatewayError =>
+  new GatewayError(code, message, details);
 
 /** The person who asked for the change, from `msg.actor`. */
 export function readActor(message: Message): { actor?: string } {

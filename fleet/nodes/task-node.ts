@@ -18,12 +18,12 @@ import {
 import type { DeliveredReport, RunProgress } from '../engine';
 import { TaskRunner } from '../worker/task-runner';
 import { getEngine, listenToEngine } from './engine-node';
-import { copyError, readRunId, readRolloutConfig, planRolloutParts, toPlainInput, type RolloutConfig } from './run-request';
+import { copyErrorWithoutCause, readRunId, readRolloutConfig, planRolloutParts, toPlainInput, type RolloutConfig } from './run-request';
 import { toReportMessage } from './report-message';
 import { RunStatus } from './run-status';
 import { getMessageText, getTitleText } from './i18n';
 
-export const TASK_TYPE = 'gateway-fleet-task';
+export const TASK_NODE_TYPE = 'gateway-fleet-task';
 const DEFAULT_CONCURRENCY = 4;
 const DEFAULT_MINUTES = 60;
 /** Limit of a timer of Node.js. */
@@ -118,8 +118,8 @@ export class TaskNode {
     const message = normalizeMessage(received, ['run']);
     let usedSelection = '';
     try {
-      if (this.#config instanceof GatewayError) throw copyError(this.#config);
-      if (this.#nameConflict) throw copyError(this.#nameConflict);
+      if (this.#config instanceof GatewayError) throw copyErrorWithoutCause(this.#config);
+      if (this.#nameConflict) throw copyErrorWithoutCause(this.#nameConflict);
       const { engine: id, properties, rollout, urgent, repeats, withData } = this.#config;
       const { engine, node } = await getEngine(id);
       const fleet = new ManyAppliancesRunner(this.#red, this.#node, node.inventoryId, properties);

@@ -21,7 +21,7 @@ interface Rows {
 }
 
 /** The database interface of pg-boss. */
-export interface BossExecutor {
+export interface PgBossExecutor {
   executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
@@ -93,7 +93,7 @@ export class Database {
   }
 
   /** Lets pg-boss run its SQL; with `sql`, inside the transaction of that client. */
-  createBossExecutor(sql?: SqlExecutor): BossExecutor {
+  createBossExecutor(sql?: SqlExecutor): PgBossExecutor {
     return {
       executeSql: async (text, values = []) => {
         // A text without values may hold several commands. pg-boss expects the rows of all of them.

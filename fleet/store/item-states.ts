@@ -5,7 +5,7 @@ export type ItemState = 'waiting' | 'claimed' | 'sending' | 'ok' | 'failed' | 'u
  * Allowed state changes of an item. `claimed` returns to `waiting` when its worker stops before it sends a write. `claimed` and `sending` stay
  * as they are when another worker takes over from a dead one.
  */
-export const NEXT_STATES: Readonly<Record<ItemState, readonly ItemState[]>> = {
+export const ALLOWED_NEXT_STATES: Readonly<Record<ItemState, readonly ItemState[]>> = {
   waiting: ['claimed', 'skipped'],
   claimed: ['claimed', 'waiting', 'sending', 'ok', 'failed', 'skipped'],
   sending: ['sending', 'ok', 'failed', 'unknown'],
@@ -15,16 +15,16 @@ export const NEXT_STATES: Readonly<Record<ItemState, readonly ItemState[]>> = {
   skipped: [],
 };
 
-export const ITEM_STATES = Object.keys(NEXT_STATES) as readonly ItemState[];
+export const ITEM_STATES = Object.keys(ALLOWED_NEXT_STATES) as readonly ItemState[];
 
 /** States that may precede this one. */
 export function getPreviousStates(state: ItemState): ItemState[] {
-  return ITEM_STATES.filter((from) => NEXT_STATES[from].includes(state));
+  return ITEM_STATES.filter((from) => ALLOWED_NEXT_STATES[from].includes(state));
 }
 
 /** Whether no other state can follow. */
 export function isFinalState(state: ItemState): boolean {
-  return NEXT_STATES[state].length === 0;
+  return ALLOWED_NEXT_STATES[state].length === 0;
 }
 
 /** Whether the state counts as a failure of the run. An unknown outcome does. */

@@ -10,7 +10,7 @@ import {
 } from '@gateway-admin/node-red';
 import { toDatabaseError, createInterruptedError, type Database } from './database';
 import { ElapsedTime } from './elapsed-time';
-import { SCHEMA } from './schema';
+import { FLEET_SCHEMA } from './schema';
 
 /** A waiting process loses its position in the queue this long after its last poll. */
 const WAITER_TTL_MS = 10_000;
@@ -52,7 +52,7 @@ export class LeaseCoordination implements Coordination {
   }
 
   async get(key: string): Promise<CoordinationValue | undefined> {
-    const sql = `SELECT value FROM ${SCHEMA}.lease WHERE key = $1 AND ticket = 0 AND expires > clock_timestamp()`;
+    const sql = `SELECT value FROM ${FLEET_SCHEMA}.lease WHERE key = $1 AND ticket = 0 AND expires > clock_timestamp()`;
     const [row] = await this.#withDatabaseErrors(() => this.#database.query<{ value: CoordinationValue }>(sql, [key]));
     return row?.value;
   }
@@ -70,7 +70,7 @@ export class LeaseCoordination implements Coordination {
     try {
       return await this.#database.transaction(async (sql) => {
         await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 1))', [key]);
-        const read = `SELECT value FROM ${SCHEMA}.lease WHERE key = $1 AND ticket = 0 AND expires > clock_timestamp()`;
+        const read = `SELECT value FROM ${FLEET_SCHEMA}.lease WHERE key = $1 AND ticket = 0 AND expires > clock_timestamp()`;
         const { rows } = await sql.query<{ value: CoordinationValue }>(read, [key]);
         let changed: CoordinationValue | undefined;
         try {
@@ -79,7 +79,7 @@ export class LeaseCoordination implements Coordination {
           thrown.by = fault;
           throw fault;
         }
-        if (changed === undefined) await sql.query(`DELETE FROM ${SCHEMA}.lease WHERE key = $1 AND ticket = 0`, [key]);
+        if (changed === undefined) await sql.query(`DELETE FROM ${FLEET_SCHEMA}.lease WHERE key = $1 AND ticket = 0`, [key]);
         else await sql.query(UPSERT_VALUE, [key, JSON.stringify(changed), ttlMs]);
         return changed;
       });
@@ -90,7 +90,7 @@ export class LeaseCoordination implements Coordination {
 
   /** Deletes expired leases and values. */
   async deleteExpired(): Promise<void> {
-    await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE ${SCHEMA}.is_over(expires)`);
+    await this.#database.query(`DELETE FROM ${FLEET_SCHEMA}.lease WHERE ${FLEET_SCHEMA}.is_over(expires)`);
   }
 
   async #acquire(key: string, leaseMs: number, { signal, onWait, abortMessage }: ExclusiveOptions): Promise<Lease> {
@@ -113,7 +113,7 @@ export class LeaseCoordination implements Coordination {
   }
 
   async #takePosition(key: string, ticket: number | undefined, leaseMs: number): Promise<QueuePosition> {
-    const sql = `SELECT place, is_held FROM ${SCHEMA}.enter($1, $2, $3, $4, $5)`;
+    const sql = `SELECT place, is_held FROM ${FLEET_SCHEMA}.enter($1, $2, $3, $4, $5)`;
     const values = [key, ticket ?? null, this.#holder, WAITER_TTL_MS, Math.ceil(leaseMs)];
     const [row] = await this.#withDatabaseErrors(() => this.#database.query<QueuePosition & Record<string, unknown>>(sql, values));
     return row as QueuePosition;
@@ -121,7 +121,7 @@ export class LeaseCoordination implements Coordination {
 
   /** A lease that cannot be released now expires later. */
   async #release(key: string, ticket: number): Promise<void> {
-    await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE key = $1 AND ticket = $2`, [key, ticket]).catch(() => undefined);
+    await this.#database.query(`DELETE FROM ${FLEET_SCHEMA}.lease WHERE key = $1 AND ticket = $2`, [key, ticket]).catch(() => undefined);
   }
 
   async #withDatabaseErrors<T>(work: () => Promise<T>): Promise<T> {
@@ -160,7 +160,7 @@ class Lease {
   async renew(): Promise<void> {
     const { key, ticket, leaseMs } = this.#options;
     const sinceRequest = new ElapsedTime();
-    const sql = `UPDATE ${SCHEMA}.lease SET expires = clock_timestamp() + $3 * interval '1 ms' WHERE key = $1 AND ticket = $2 RETURNING ticket`;
+    const sql = `UPDATE ${FLEET_SCHEMA}.lease SET expires = clock_timestamp() + $3 * interval '1 ms' WHERE key = $1 AND ticket = $2 RETURNING ticket`;
     const rows = await this.#database.query(sql, [key, ticket, Math.ceil(leaseMs)]);
     if (rows.length === 0) this.#isLost = true;
     else this.#sinceRenewal = sinceRequest;
@@ -183,7 +183,7 @@ const LEASE_LOST = trusted(
 );
 
 const UPSERT_VALUE = `
-  INSERT INTO ${SCHEMA}.lease (key, ticket, value, expires) VALUES ($1, 0, $2::jsonb, clock_timestamp() + $3 * interval '1 ms')
+  INSERT INTO ${FLEET_SCHEMA}.lease (key, ticket, value, expires) VALUES ($1, 0, $2::jsonb, clock_timestamp() + $3 * interval '1 ms')
   ON CONFLICT (key, ticket) DO UPDATE SET value = excluded.value, expires = excluded.expires`;
 
 /** Ends early when the signal aborts. */

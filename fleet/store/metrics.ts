@@ -1,16 +1,16 @@
 import { formatOpenMetrics, type MetricFamily } from '@gateway-admin/node-red';
 import type { Database } from './database';
-import { SCHEMA } from './schema';
+import { FLEET_SCHEMA } from './schema';
 
-const COUNT_RUNS = `SELECT state, count(*) AS count FROM ${SCHEMA}.run WHERE fleet = $1 GROUP BY state`;
+const COUNT_RUNS = `SELECT state, count(*) AS count FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 GROUP BY state`;
 
-const COUNT_ITEMS = `SELECT state, count(*) AS count FROM ${SCHEMA}.item WHERE fleet = $1 GROUP BY state`;
+const COUNT_ITEMS = `SELECT state, count(*) AS count FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 GROUP BY state`;
 
 /** Items of a paused run wait on purpose. */
 const READ_OLDEST_ITEM = `
   SELECT coalesce(extract(epoch FROM now() - min(run.created)), 0)::float AS seconds
-  FROM ${SCHEMA}.run WHERE fleet = $1 AND state = 'running'
-    AND EXISTS (SELECT FROM ${SCHEMA}.item WHERE item.fleet = run.fleet AND item.run = run.id AND item.state = 'waiting')`;
+  FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND state = 'running'
+    AND EXISTS (SELECT FROM ${FLEET_SCHEMA}.item WHERE item.fleet = run.fleet AND item.run = run.id AND item.state = 'waiting')`;
 
 interface StateCount {
   readonly state: string;

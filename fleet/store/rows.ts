@@ -142,7 +142,7 @@ export interface ItemOutcome {
 }
 
 /** The claim of a worker on an item. Only the claim with the latest attempt is valid. */
-export interface Claim {
+export interface ItemClaim {
   readonly run: string;
   readonly index: number;
   readonly holder: string;
@@ -155,9 +155,9 @@ export type ClaimResult =
   | { readonly kind: 'over' }
   /** Another living worker holds the item. */
   | { readonly kind: 'held' }
-  | { readonly kind: 'run'; readonly claim: Claim; readonly item: ItemRow; readonly run: RunRow; readonly age: number }
+  | { readonly kind: 'run'; readonly claim: ItemClaim; readonly item: ItemRow; readonly run: RunRow; readonly age: number }
   /** The write may have been sent before the previous worker died. */
-  | { readonly kind: 'look'; readonly claim: Claim; readonly item: ItemRow; readonly run: RunRow; readonly age: number };
+  | { readonly kind: 'look'; readonly claim: ItemClaim; readonly item: ItemRow; readonly run: RunRow; readonly age: number };
 
 export interface RunProgress {
   readonly run: string;

@@ -1,6 +1,6 @@
 import { toDatabaseError, type Database, type SqlExecutor } from './database';
-import type { ReportRecipient, ClaimResult, Claim, ItemOutcome, ItemRow, JsonRecord, RunRequest, RunProgress, RunRow } from './rows';
-import { SCHEMA } from './schema';
+import type { ReportRecipient, ClaimResult, ItemClaim, ItemOutcome, ItemRow, JsonRecord, RunRequest, RunProgress, RunRow } from './rows';
+import { FLEET_SCHEMA } from './schema';
 import { getPreviousStates, isFailureState, isFinalState, type ItemState } from './item-states';
 import { readFleetMetrics } from './metrics';
 import { toStorableJson, toStorableText } from './storable-text';
@@ -67,7 +67,7 @@ export class RunStore {
     ]);
     const [row] = rows;
     if (!row) {
-      const same = await sql.query(`SELECT FROM ${SCHEMA}.run WHERE fleet = $1 AND id = $2 AND token = $3`, [
+      const same = await sql.query(`SELECT FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND id = $2 AND token = $3`, [
         this.#fleet,
         request.id,
         request.token,
@@ -77,7 +77,7 @@ export class RunStore {
     const names = request.items.map(({ appliance }) => appliance);
     const inputs = request.items.map(({ input }) => (input === undefined ? null : toJson(input)));
     await sql.query(
-      `INSERT INTO ${SCHEMA}.item (fleet, run, index, appliance, input, target, mac)
+      `INSERT INTO ${FLEET_SCHEMA}.item (fleet, run, index, appliance, input, target, mac)
        SELECT $1, $2, (position - 1)::int, appliance, input::jsonb, target, mac
        FROM unnest($3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY AS requested (appliance, input, target, mac, position)`,
       [
@@ -127,7 +127,7 @@ export class RunStore {
     run: string,
     index: number,
   ): Promise<{ item: ItemRow; runRow: RunRow; isHolderAlive: boolean; age: number } | undefined> {
-    const items = await sql.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index = $3 FOR UPDATE`, [
+    const items = await sql.query<ItemRow>(`SELECT * FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index = $3 FOR UPDATE`, [
       this.#fleet,
       run,
       index,
@@ -135,7 +135,7 @@ export class RunStore {
     const [item] = items.rows;
     if (!item) return undefined;
     const runs = await sql.query<RunRow & { alive: boolean; age: number }>(
-      `SELECT *, extract(epoch FROM now() - created)::float AS age, ${isAliveSql('$3')} AS alive FROM ${SCHEMA}.run WHERE fleet = $1 AND id = $2`,
+      `SELECT *, extract(epoch FROM now() - created)::float AS age, ${isAliveSql('$3')} AS alive FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND id = $2`,
       [this.#fleet, run, item.holder ?? ''],
     );
     const [runRow] = runs.rows;
@@ -144,24 +144,24 @@ export class RunStore {
 
   #dropJob(sql: SqlExecutor, { run, index, state }: ItemRow): Promise<unknown> {
     if (state === 'claimed') return this.#moveItem(sql, run, index, 'waiting', 'holder = NULL, job = NULL', []);
-    return sql.query(`UPDATE ${SCHEMA}.item SET job = NULL WHERE fleet = $1 AND run = $2 AND index = $3`, [this.#fleet, run, index]);
+    return sql.query(`UPDATE ${FLEET_SCHEMA}.item SET job = NULL WHERE fleet = $1 AND run = $2 AND index = $3`, [this.#fleet, run, index]);
   }
 
   /** Records that the first write is about to be sent, with what was read before it. False if the claim is no longer valid: then nothing may be sent. */
-  async markSending(claim: Claim, before?: JsonRecord): Promise<boolean> {
+  async markSending(claim: ItemClaim, before?: JsonRecord): Promise<boolean> {
     const set = 'sending = coalesce(sending, now()), before = coalesce(before, $7::jsonb)';
     const values = [before === undefined ? null : toJson(before)];
     return this.#database.transaction(async (sql) => (await this.#moveClaimed(sql, claim, 'sending', set, values)) !== undefined);
   }
 
   /** Whether the claim is still valid. */
-  async isHeld({ run, index, holder, attempt }: Claim): Promise<boolean> {
-    const sql = `SELECT FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index = $3 AND holder = $4 AND attempt = $5 AND state IN ('claimed', 'sending')`;
+  async isHeld({ run, index, holder, attempt }: ItemClaim): Promise<boolean> {
+    const sql = `SELECT FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index = $3 AND holder = $4 AND attempt = $5 AND state IN ('claimed', 'sending')`;
     return (await this.#database.query(sql, [this.#fleet, run, index, holder, attempt])).length === 1;
   }
 
   /** Stores the outcome of an item. A failure counts in the same transaction, so it stops the run before another item starts. */
-  finishItem(claim: Claim, outcome: ItemOutcome): Promise<boolean> {
+  finishItem(claim: ItemClaim, outcome: ItemOutcome): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
       const { changed = null, code = null, message = null, data, plan, requests = 0, retries = 0, logins = 0 } = outcome;
       const set = `ended = now(), changed = $7, code = $8, message = $9, data = $10, plan = $11, requests = $12, retries = $13, logins = $14`;
@@ -175,13 +175,13 @@ export class RunStore {
   }
 
   /** Returns an item of which nothing was sent, so that another worker can claim it. */
-  async releaseItem(claim: Claim): Promise<void> {
+  async releaseItem(claim: ItemClaim): Promise<void> {
     await this.#database.transaction((sql) => this.#moveClaimed(sql, claim, 'waiting', 'holder = NULL'));
   }
 
   async #moveClaimed(
     sql: SqlExecutor,
-    claim: Claim,
+    claim: ItemClaim,
     nextState: ItemState,
     set: string,
     values: readonly unknown[] = [],
@@ -201,7 +201,7 @@ export class RunStore {
     values: readonly unknown[],
     condition = '',
   ): Promise<ItemRow | undefined> {
-    const text = `UPDATE ${SCHEMA}.item SET state = '${nextState}', ${set} WHERE fleet = $1 AND run = $2 AND index = $3 AND state = ANY ($4) ${condition} RETURNING *`;
+    const text = `UPDATE ${FLEET_SCHEMA}.item SET state = '${nextState}', ${set} WHERE fleet = $1 AND run = $2 AND index = $3 AND state = ANY ($4) ${condition} RETURNING *`;
     const { rows } = await sql.query<ItemRow>(text, [this.#fleet, run, index, getPreviousStates(nextState), ...values]);
     return rows[0];
   }
@@ -209,7 +209,7 @@ export class RunStore {
   /** One step of the coordinator: skips items of a stopped run and sends jobs for the next batch. True if the run is over. */
   advanceRun(id: string): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
-      const runs = await sql.query<RunRow>(`SELECT * FROM ${SCHEMA}.run WHERE fleet = $1 AND id = $2 FOR UPDATE`, [this.#fleet, id]);
+      const runs = await sql.query<RunRow>(`SELECT * FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND id = $2 FOR UPDATE`, [this.#fleet, id]);
       const [run] = runs.rows;
       if (!run || run.state === 'done') return true;
       if (run.stopped !== null)
@@ -217,7 +217,7 @@ export class RunStore {
       const open = await sql.query<{ first: number | null }>(SELECT_FIRST_OPEN, [this.#fleet, id]);
       const first = open.rows[0]?.first ?? null;
       if (first === null) {
-        await sql.query(`UPDATE ${SCHEMA}.run SET state = 'done', ended = now() WHERE fleet = $1 AND id = $2`, [this.#fleet, id]);
+        await sql.query(`UPDATE ${FLEET_SCHEMA}.run SET state = 'done', ended = now() WHERE fleet = $1 AND id = $2`, [this.#fleet, id]);
         return true;
       }
       if (run.state === 'running' && run.stopped === null) await this.#sendJobs(sql, run, run.ends.find((end) => first < end) ?? run.total);
@@ -269,7 +269,7 @@ export class RunStore {
   }
 
   async removeHeartbeat(holder: string): Promise<void> {
-    await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE key = $1`, [HEARTBEAT_KEY_PREFIX + holder]);
+    await this.#database.query(`DELETE FROM ${FLEET_SCHEMA}.lease WHERE key = $1`, [HEARTBEAT_KEY_PREFIX + holder]);
   }
 
   /** Finished runs whose report this process may deliver: its own, and those of dead processes. */
@@ -288,7 +288,7 @@ export class RunStore {
 
   /** Records that the report was delivered. */
   async markReported(id: string, holder: string): Promise<void> {
-    await this.#database.query(`UPDATE ${SCHEMA}.run SET reported = now() WHERE fleet = $3 AND id = $1 AND reported_by = $2`, [
+    await this.#database.query(`UPDATE ${FLEET_SCHEMA}.run SET reported = now() WHERE fleet = $3 AND id = $1 AND reported_by = $2`, [
       id,
       holder,
       this.#fleet,
@@ -298,27 +298,26 @@ export class RunStore {
   /** Returns the claim on a report whose node is gone. */
   async releaseReport(id: string, holder: string): Promise<void> {
     const back = `reported_by = NULL, report_takers = report_takers - 1`;
-    await this.#database.query(`UPDATE ${SCHEMA}.run SET ${back} WHERE fleet = $3 AND id = $1 AND reported_by = $2 AND reported IS NULL`, [
-      id,
-      holder,
-      this.#fleet,
-    ]);
+    await this.#database.query(
+      `UPDATE ${FLEET_SCHEMA}.run SET ${back} WHERE fleet = $3 AND id = $1 AND reported_by = $2 AND reported IS NULL`,
+      [id, holder, this.#fleet],
+    );
   }
 
   findRun(id: string): Promise<RunRow | undefined> {
-    const sql = `SELECT * FROM ${SCHEMA}.run WHERE fleet = $1 AND id = $2`;
+    const sql = `SELECT * FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND id = $2`;
     return this.#withDatabaseErrors(async () => (await this.#database.query<RunRow>(sql, [this.#fleet, id]))[0]);
   }
 
   listItems(run: string): Promise<ItemRow[]> {
     return this.#withDatabaseErrors(() =>
-      this.#database.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 ORDER BY index`, [this.#fleet, run]),
+      this.#database.query<ItemRow>(`SELECT * FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 ORDER BY index`, [this.#fleet, run]),
     );
   }
 
   /** The plan of a dry run for an appliance; undefined if planning failed there. */
   async findPlan(run: string, appliance: string): Promise<ItemRow['plan'] | undefined> {
-    const sql = `SELECT plan FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND appliance = $3 AND state = 'ok' ORDER BY index LIMIT 1`;
+    const sql = `SELECT plan FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND appliance = $3 AND state = 'ok' ORDER BY index LIMIT 1`;
     return (await this.#database.query<Pick<ItemRow, 'plan'>>(sql, [this.#fleet, run, appliance]))[0]?.plan;
   }
 
@@ -329,7 +328,7 @@ export class RunStore {
   /** Latest runs first. */
   listRuns(limit: number): Promise<(RunRow & RunProgress)[]> {
     return this.#withDatabaseErrors(async () => {
-      const sql = `SELECT * FROM ${SCHEMA}.run WHERE fleet = $1 ORDER BY created DESC, id LIMIT $2`;
+      const sql = `SELECT * FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 ORDER BY created DESC, id LIMIT $2`;
       const runs = await this.#database.query<RunRow>(sql, [this.#fleet, limit]);
       const progress = new Map((await this.listProgress(runs.map(({ id }) => id))).map((one) => [one.run, one]));
       return runs.map((run) => ({ ...run, ...(progress.get(run.id) as RunProgress) }));
@@ -348,7 +347,7 @@ export class RunStore {
       resume: `state = 'running'`,
       cancel: `stopped = coalesce(stopped, 'cancelled'), state = 'running'`,
     }[action];
-    const sql = `UPDATE ${SCHEMA}.run SET ${set} WHERE fleet = $1 AND id = $2 AND state <> 'done' RETURNING id`;
+    const sql = `UPDATE ${FLEET_SCHEMA}.run SET ${set} WHERE fleet = $1 AND id = $2 AND state <> 'done' RETURNING id`;
     return this.#withDatabaseErrors(async () => (await this.#database.query(sql, [this.#fleet, id])).length === 1);
   }
 
@@ -365,64 +364,64 @@ export class RunStore {
 const toJson = (value: unknown): string => toStorableJson(JSON.stringify(value));
 
 const isAliveSql = (holder: string): string =>
-  `EXISTS (SELECT FROM ${SCHEMA}.lease WHERE key = '${HEARTBEAT_KEY_PREFIX}' || ${holder} AND NOT ${SCHEMA}.is_over(expires))`;
+  `EXISTS (SELECT FROM ${FLEET_SCHEMA}.lease WHERE key = '${HEARTBEAT_KEY_PREFIX}' || ${holder} AND NOT ${FLEET_SCHEMA}.is_over(expires))`;
 
 const INSERT_RUN = `
-  INSERT INTO ${SCHEMA}.run (id, token, kind, operation, input, selection, credentials, dry_run, urgent, with_data, repeats, canary, ends,
+  INSERT INTO ${FLEET_SCHEMA}.run (id, token, kind, operation, input, selection, credentials, dry_run, urgent, with_data, repeats, canary, ends,
     max_failures, total, node, origin, initiator, repeat_of, node_id, approved, fleet, fingerprint, job)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, gen_random_uuid())
   ON CONFLICT (fleet, id) DO NOTHING RETURNING job`;
 
 /** A failed canary takes precedence over the limit of failures. */
 const COUNT_FAILURE = `
-  UPDATE ${SCHEMA}.run SET failed = failed + 1,
+  UPDATE ${FLEET_SCHEMA}.run SET failed = failed + 1,
     stopped = coalesce(stopped, CASE WHEN $3 < canary THEN 'canary' WHEN failed + 1 > max_failures THEN 'failures' END)
   WHERE fleet = $1 AND id = $2`;
 
-const SKIP_REST = `UPDATE ${SCHEMA}.item SET state = 'skipped', ended = now() WHERE fleet = $1 AND run = $2 AND state = ANY ($3)`;
+const SKIP_REST = `UPDATE ${FLEET_SCHEMA}.item SET state = 'skipped', ended = now() WHERE fleet = $1 AND run = $2 AND state = ANY ($3)`;
 
-const SELECT_FIRST_OPEN = `SELECT min(index) AS first FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND ${IS_OPEN}`;
+const SELECT_FIRST_OPEN = `SELECT min(index) AS first FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND ${IS_OPEN}`;
 
 const ASSIGN_JOBS = `
-  UPDATE ${SCHEMA}.item SET job = gen_random_uuid()
+  UPDATE ${FLEET_SCHEMA}.item SET job = gen_random_uuid()
   WHERE fleet = $1 AND run = $2 AND index IN (
-    SELECT index FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index < $3 AND job IS NULL AND ${IS_OPEN} ORDER BY index
-    LIMIT greatest(0, $4 - (SELECT count(*) FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND job IS NOT NULL AND ${IS_OPEN})))
+    SELECT index FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index < $3 AND job IS NULL AND ${IS_OPEN} ORDER BY index
+    LIMIT greatest(0, $4 - (SELECT count(*) FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND job IS NOT NULL AND ${IS_OPEN})))
   RETURNING job, index`;
 
 const DELETE_OLD_RUNS = `
-  DELETE FROM ${SCHEMA}.run WHERE fleet = $3 AND state = 'done' AND (ended < now() - $1 * interval '1 day'
+  DELETE FROM ${FLEET_SCHEMA}.run WHERE fleet = $3 AND state = 'done' AND (ended < now() - $1 * interval '1 day'
     OR (ended < now() - interval '1 day' AND id IN (SELECT id FROM (
-      SELECT id, row_number() OVER (PARTITION BY node ORDER BY created DESC, id) AS position FROM ${SCHEMA}.run WHERE fleet = $3
+      SELECT id, row_number() OVER (PARTITION BY node ORDER BY created DESC, id) AS position FROM ${FLEET_SCHEMA}.run WHERE fleet = $3
     ) AS ranked WHERE position > $2)))`;
 
 const SELECT_OLDER_OPEN_RUNS = `
-  SELECT id, kind, operation, urgent, job FROM ${SCHEMA}.run
+  SELECT id, kind, operation, urgent, job FROM ${FLEET_SCHEMA}.run
   WHERE fleet = $1 AND state <> 'done' AND created < now() - interval '${ORPHANED_AFTER}'`;
 
 const SELECT_UNHELD_JOBS = `
-  SELECT job FROM ${SCHEMA}.item
+  SELECT job FROM ${FLEET_SCHEMA}.item
   WHERE fleet = $1 AND run = $2 AND ${IS_OPEN} AND job IS NOT NULL AND NOT ${isAliveSql(`coalesce(item.holder, '')`)}`;
 
-const CLEAR_JOBS = `UPDATE ${SCHEMA}.item SET job = NULL WHERE fleet = $1 AND run = $2 AND ${IS_OPEN} AND job = ANY ($3)`;
+const CLEAR_JOBS = `UPDATE ${FLEET_SCHEMA}.item SET job = NULL WHERE fleet = $1 AND run = $2 AND ${IS_OPEN} AND job = ANY ($3)`;
 
 /** Another engine may have replaced the job meanwhile. */
 const REPLACE_COORDINATOR_JOB = `
-  UPDATE ${SCHEMA}.run SET job = gen_random_uuid()
+  UPDATE ${FLEET_SCHEMA}.run SET job = gen_random_uuid()
   WHERE fleet = $1 AND id = $2 AND state <> 'done' AND job IS NOT DISTINCT FROM $3 RETURNING job`;
 
 const UPSERT_HEARTBEAT = `
-  INSERT INTO ${SCHEMA}.lease (key, ticket, holder, held, value, expires)
+  INSERT INTO ${FLEET_SCHEMA}.lease (key, ticket, holder, held, value, expires)
   VALUES ($1, 0, $2, true, $4::jsonb, clock_timestamp() + $3 * interval '1 s')
   ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires, value = excluded.value`;
 
-const LIVING_ENGINES = `${SCHEMA}.lease WHERE key LIKE '${HEARTBEAT_KEY_PREFIX}%' AND NOT ${SCHEMA}.is_over(expires) AND value->>'fleet' = $1`;
+const LIVING_ENGINES = `${FLEET_SCHEMA}.lease WHERE key LIKE '${HEARTBEAT_KEY_PREFIX}%' AND NOT ${FLEET_SCHEMA}.is_over(expires) AND value->>'fleet' = $1`;
 
 const COUNT_ENGINES = `SELECT value->>'fingerprint' AS fingerprint, count(*)::int AS engines FROM ${LIVING_ENGINES} GROUP BY 1`;
 
 /** The row lock lets only one of several engines with different inventories take over a run. */
 const ADOPT_RUN = `
-  UPDATE ${SCHEMA}.run SET fingerprint = $3
+  UPDATE ${FLEET_SCHEMA}.run SET fingerprint = $3
   WHERE fleet = $1 AND id = $2 AND NOT EXISTS (SELECT FROM ${LIVING_ENGINES} AND value->>'fingerprint' = run.fingerprint) RETURNING id`;
 
 /** A report that this holder may deliver, because no other living process does. */
@@ -430,12 +429,12 @@ const isReportFreeSql = (holder: string): string =>
   `reported IS NULL AND (reported_by IS NULL OR reported_by = ${holder} OR NOT ${isAliveSql('run.reported_by')})`;
 
 const SELECT_UNREPORTED = `
-  SELECT id, node, node_id FROM ${SCHEMA}.run
+  SELECT id, node, node_id FROM ${FLEET_SCHEMA}.run
   WHERE fleet = $4 AND state = 'done' AND ${isReportFreeSql('$1')} AND (node = ANY ($2) OR node_id = ANY ($3)) AND (origin = $1 OR NOT ${isAliveSql('run.origin')})
   ORDER BY ended`;
 
 const CLAIM_REPORT = `
-  UPDATE ${SCHEMA}.run SET reported_by = $2, report_takers = report_takers + CASE WHEN reported_by = $2 THEN 0 ELSE 1 END
+  UPDATE ${FLEET_SCHEMA}.run SET reported_by = $2, report_takers = report_takers + CASE WHEN reported_by = $2 THEN 0 ELSE 1 END
   WHERE fleet = $3 AND id = $1 AND ${isReportFreeSql('$2')} RETURNING report_takers > 1 AS again`;
 
 const SELECT_PROGRESS = `
@@ -443,5 +442,5 @@ const SELECT_PROGRESS = `
     count(*) FILTER (WHERE item.state = 'ok')::int AS ok, count(*) FILTER (WHERE item.state = 'failed')::int AS failed,
     count(*) FILTER (WHERE item.state = 'unknown')::int AS unknown, count(*) FILTER (WHERE item.state = 'skipped')::int AS skipped,
     count(*) FILTER (WHERE item.state IN ('claimed', 'sending'))::int AS open
-  FROM ${SCHEMA}.run LEFT JOIN ${SCHEMA}.item ON item.fleet = run.fleet AND item.run = run.id
+  FROM ${FLEET_SCHEMA}.run LEFT JOIN ${FLEET_SCHEMA}.item ON item.fleet = run.fleet AND item.run = run.id
   WHERE run.fleet = $2 AND run.id = ANY ($1) GROUP BY run.fleet, run.id`;

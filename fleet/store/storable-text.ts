@@ -11,3 +11,11 @@ export function toStorableText(text: string): string {
 export function toStorableJson(json: string): string {
   return json.replace(ESCAPES, (escape) => (escape.length > 2 ? REPLACEMENT : escape));
 }
+
+/** Sorts the keys at all levels, because PostgreSQL does not keep their order, and rounds numbers to the digits that it keeps. */
+export function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (typeof value !== 'object' || value === null) return typeof value === 'number' ? Number(value.toPrecision(15)) : value;
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)).map(([key, item]) => [key, sortKeys(item)]));
+}

@@ -10,7 +10,7 @@ import { JobQueues } from '../engine/job-queues';
 import { QueueWorker } from '../engine/queue-worker';
 import { createInterruptedError, Database, toDatabaseError } from '../store/database';
 import { trusted } from '../../src/model/safe-message';
-import { BOSS_SCHEMA } from '../store/schema';
+import { PG_BOSS_SCHEMA } from '../store/schema';
 import { toFleetKey } from '../worker/fleet-identity';
 import { ENSURE_INPUT, ROLE_PATH, TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
@@ -177,7 +177,7 @@ describe('an upgrade of one engine after the other', () => {
   it('an engine with the previous release of pg-boss goes on while another has updated the tables', async () => {
     const url = await postgres.createDatabase();
     const [oldDatabase, database] = [new Database(url), new Database(url)];
-    const options = { schema: BOSS_SCHEMA, schedule: false, superviseIntervalSeconds: 2, persistWarnings: false };
+    const options = { schema: PG_BOSS_SCHEMA, schedule: false, superviseIntervalSeconds: 2, persistWarnings: false };
     const old = new PreviousPgBoss({ db: oldDatabase.createBossExecutor(), ...options });
     const faults: unknown[] = [];
     old.on('error', (fault) => faults.push(fault));

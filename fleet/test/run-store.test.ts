@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { JobQueues } from '../engine/job-queues';
 import { Database, toDatabaseError } from '../store/database';
 import { RunStore } from '../store/run-store';
-import type { ClaimResult, Claim, RunRequest } from '../store/rows';
+import type { ClaimResult, ItemClaim, RunRequest } from '../store/rows';
 import { migrateSchema } from '../store/schema';
-import { NEXT_STATES, ITEM_STATES, getPreviousStates, isFailureState, isFinalState } from '../store/item-states';
+import { ALLOWED_NEXT_STATES, ITEM_STATES, getPreviousStates, isFailureState, isFinalState } from '../store/item-states';
 import { createUsualRun, NO_JOBS } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
@@ -51,7 +51,7 @@ function createRequest(more: Partial<RunRequest> & { total?: number } = {}): Run
   };
 }
 
-async function claimItem(index: number, holder = 'one'): Promise<Claim> {
+async function claimItem(index: number, holder = 'one'): Promise<ItemClaim> {
   const result = await store.claimItem(id, index, holder, FINGERPRINT);
   if (!('claim' in result)) throw new Error(`Not claimed: ${result.kind}`);
   return result.claim;
@@ -147,9 +147,9 @@ describe('item states', () => {
   });
 
   it('item states never lead from sending back to claimed, waiting or skipped', () => {
-    expect(NEXT_STATES.sending).not.toContain('claimed');
-    expect(NEXT_STATES.sending).not.toContain('waiting');
-    expect(NEXT_STATES.sending).not.toContain('skipped');
+    expect(ALLOWED_NEXT_STATES.sending).not.toContain('claimed');
+    expect(ALLOWED_NEXT_STATES.sending).not.toContain('waiting');
+    expect(ALLOWED_NEXT_STATES.sending).not.toContain('skipped');
   });
 });
 
@@ -208,7 +208,7 @@ describe('an item', () => {
     const result = await store.claimItem(id, 0, 'two', FINGERPRINT);
     expect(result.kind).toBe('look');
     expect((await readStates())[0]).toBe('sending');
-    expect(await store.finishItem((result as { claim: Claim }).claim, { state: 'unknown' })).toBe(true);
+    expect(await store.finishItem((result as { claim: ItemClaim }).claim, { state: 'unknown' })).toBe(true);
     expect((await store.findRun(id))?.failed).toBe(1);
   });
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Inventory } from '../../src';
 import { GatewayRegistry } from '../../src/inventory';
-import { resetAccounts } from '../../src/login/account-state';
 import { startSimulatedFleet } from '../../src/simulator';
 import { expectFailure, LOGIN_PATH as PATH } from '../../test/helpers/simulated-appliance';
 import { listSecondStepAnswers } from '../../test/helpers/logins';
@@ -13,6 +12,7 @@ import { LeaseCoordination } from '../store/lease-coordination';
 import { migrateSchema } from '../store/schema';
 import { TestFleet, ADMIN_LOGIN } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
+import { resetAccounts } from '../../test/helpers/reset-process-state';
 
 let postgres: TestPostgres;
 let bench: TestFleet;

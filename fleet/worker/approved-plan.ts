@@ -1,6 +1,6 @@
 import { GatewayError, safeMessage, redactSecrets, type RequestApproval, type PlannedRequest } from '@gateway-admin/node-red';
 import type { ApprovedPlan } from '../store/rows';
-import { toStorableJson } from '../store/storable-text';
+import { sortKeys, toStorableJson } from '../store/storable-text';
 
 /**
  * Limits an item to the approved requests of its appliance. Each planned request may be sent as often as it was planned, or less often.
@@ -44,10 +44,5 @@ function createNotApprovedError(run: string, { method, path }: PlannedRequest): 
  * people: the address of a session may change.
  */
 function toComparableText(request: PlannedRequest): string {
-  return toStorableJson(JSON.stringify({ ...request, item: undefined }, sortKeys));
-}
-
-function sortKeys(_name: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return toStorableJson(JSON.stringify(sortKeys({ ...request, item: undefined })));
 }

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { GatewayError, safeMessage, trusted } from '@gateway-admin/node-red';
 import type { ItemRow, RequestedItem, RunRequest, RunRow } from '../store/rows';
-import { toStorableJson, toStorableText } from '../store/storable-text';
+import { sortKeys, toStorableJson, toStorableText } from '../store/storable-text';
 
 /** The parts of a run that decide what an item does. */
 type SignedRun = Pick<RunRow, 'fleet' | 'id' | 'kind' | 'operation' | 'input' | 'credentials' | 'dry_run' | 'repeats' | 'approved'> &
@@ -59,12 +59,4 @@ function signItem(runHash: string, { index, appliance, target, input }: SignedIt
 /** The value as the database returns it. */
 function toStored<T>(value: T): T {
   return JSON.parse(toStorableText(toStorableJson(JSON.stringify(value)))) as T;
-}
-
-/** PostgreSQL does not keep the order of keys. */
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== 'object' || value === null) return typeof value === 'number' ? Number(value.toPrecision(15)) : value;
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)).map(([key, item]) => [key, sortKeys(item)]));
 }

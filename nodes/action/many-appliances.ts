@@ -3,7 +3,7 @@ import type { RunOutcome, RunOptions } from '../../src/gateway';
 import { runOnMany, type RunOnManyOptions, type RunOnManyOutcome, type ApplianceTarget } from '../../src/inventory';
 import type { LightAbortController } from '../../src/model/abort';
 import { badInput, type GatewayError } from '../../src/model/error';
-import type { Effect } from '../../src/model/operation';
+import type { OperationEffect } from '../../src/model/operation';
 import { isStreamingMessage } from './control-messages';
 import { toPlainFailure, type NodeFailure } from '../message/failure';
 import { getInventoryById } from '../inventory/inventory-node';
@@ -75,7 +75,11 @@ export class ManyAppliancesRunner {
   }
 
   /** Returns the appliances of a message. Errors: `BAD_INPUT` if only the dialog may select them, `BAD_CONFIG` without an inventory. */
-  async select(message: Message, effect: Effect, abort: LightAbortController): Promise<{ targets: ApplianceTarget[]; selection: string }> {
+  async select(
+    message: Message,
+    effect: OperationEffect,
+    abort: LightAbortController,
+  ): Promise<{ targets: ApplianceTarget[]; selection: string }> {
     const inventory = getInventoryById(this.#id);
     if (!inventory) throw badConfig('The inventory that this node refers to is missing or disabled. Open the node and choose one.');
     if (!this.#isSelectionFixed && effect !== 'read' && !this.#isDestroyAllowed)

@@ -21,8 +21,3 @@ export const loginAttempts = {
     this.refusedAt.push(...Array.from({ length: times }, () => performance.now()));
   },
 };
-
-/** Resets the limit between tests. */
-export function resetLoginAttempts(): void {
-  loginAttempts.refusedAt = [];
-}

@@ -7,7 +7,7 @@ import type { ProxySettings, Settings, TlsSettings } from '../../src/model/setti
 import { badConfig, NodeProperties } from '../common/node-properties';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 
-export const APPLIANCE_TYPE = 'gateway-appliance';
+export const APPLIANCE_NODE_TYPE = 'gateway-appliance';
 
 /** Node-RED stores these encrypted. Only those of type text are sent back to the editor. */
 export const APPLIANCE_CREDENTIALS = {

@@ -24,7 +24,7 @@ class ExchangeLogLine {
 let latestRuntime: NodeAPI | undefined;
 
 /** Sets the runtime that diagnostics use. */
-export function setRuntime(red: NodeAPI): void {
+export function setNodeRedRuntime(red: NodeAPI): void {
   latestRuntime = red;
 }
 

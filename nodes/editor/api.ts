@@ -56,10 +56,10 @@ function getSelection(node: RedNode): unknown {
 
 /** Calls an admin route below gateway-appliance/. A failure is a result too: the promise never rejects. */
 export function postToAppliance(node: RedNode, route: string, body: Record<string, unknown>): Promise<ApiResult> {
-  return post(node, `gateway-appliance/${route}`, body);
+  return postJson(node, `gateway-appliance/${route}`, body);
 }
 
-export function post(node: RedNode, url: string, body: Record<string, unknown>): Promise<ApiResult> {
+export function postJson(node: RedNode, url: string, body: Record<string, unknown>): Promise<ApiResult> {
   return new Promise((resolve) => {
     $.ajax({
       url,

@@ -1,5 +1,5 @@
 import { fillFormTemplates } from './dialogs/shared-form';
-import { addSetsToTemplate } from './dialogs/inventory';
+import { addCredentialSetsToTemplate } from './dialogs/inventory';
 import { installHelpLoader } from './help';
 import { completeAddedNodes } from './complete-nodes';
 import { registerNodeMarks } from './node-marks';
@@ -18,7 +18,7 @@ export {
   checkMaxQueued,
 } from './dialogs/appliance-validators';
 export { checkAppliance } from './dialogs/action-validators';
-export { handlers, validators } from './dialogs/action-definition';
+export { actionNodeHandlers as handlers, actionNodeValidators as validators } from './dialogs/action-definition';
 export { checkInventory, closeInventory, inventoryCredentials, inventoryLabel, openInventory, saveInventory } from './dialogs/inventory';
 export { presetAppliance } from './dialogs/action-label';
 export { checkWatch, closeWatch, openWatch, watchLabel } from './dialogs/watch';
@@ -37,7 +37,7 @@ export { showError } from './text';
 export function start(table: Record<string, AreaInfo>): void {
   setOperationTable(table);
   fillFormTemplates();
-  addSetsToTemplate();
+  addCredentialSetsToTemplate();
   completeAddedNodes();
   addSearchWords();
   installHelpLoader();

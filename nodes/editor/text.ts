@@ -10,7 +10,7 @@ export function renderMarkup(element: JQuery, text: string): JQuery {
 }
 
 /** Returns whether Node-RED replaces the value by an environment variable, so that the editor cannot check it. */
-export function isVariable(value: string): boolean {
+export function isVariableReference(value: string): boolean {
   return parseEnvReference(value) !== undefined;
 }
 

@@ -32,7 +32,7 @@ import { inventoryCoordination } from './coordination';
 import { translateCount, translateText } from '../common/i18n';
 import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
-export const INVENTORY_TYPE = 'gateway-inventory';
+export const INVENTORY_NODE_TYPE = 'gateway-inventory';
 
 /** Each credential set has the credentials of an appliance node. */
 export const INVENTORY_CREDENTIALS = Object.fromEntries(
@@ -251,9 +251,4 @@ export function listInventoryAppliances(): { id: string; name: string; existingG
   return [...deployedById.values()].flatMap(({ id, appliances }) =>
     appliances.map(({ name, existingGateway }) => ({ id, name, existingGateway })),
   );
-}
-
-/** Closes the shared gateways between tests. */
-export function resetInventoryGateways(): void {
-  inventoryGateways.close();
 }

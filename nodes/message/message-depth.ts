@@ -14,7 +14,7 @@ export function assertDepth(values: object): void {
 }
 
 /** Whether a value has more levels than allowed. It uses no recursion, so that no value overflows the stack. */
-export function isTooDeep(root: object): boolean {
+function isTooDeep(root: object): boolean {
   let level: object[] = [root];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) return true;

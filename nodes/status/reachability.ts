@@ -16,7 +16,7 @@ interface ReachabilityState {
 const stateById = new Map<string, ReachabilityState>();
 
 /** Shows the reachability of an appliance in a node. Returns a function that ends it. */
-export function subscribeReachability(id: string, listener: ReachabilityListener): () => void {
+function subscribeReachability(id: string, listener: ReachabilityListener): () => void {
   const state = stateById.get(id) ?? { unreachable: undefined, listeners: new Set() };
   stateById.set(id, state);
   state.listeners.add(listener);

@@ -24,7 +24,7 @@ import { translatorFor, translateText } from '../common/i18n';
 import { reportReachability } from '../status/reachability';
 import { showWatchStatus } from './watch-status';
 
-export const WATCH_TYPE = 'gateway-watch';
+export const WATCH_NODE_TYPE = 'gateway-watch';
 
 type WatchSettings = Omit<WatchOptions, 'onEvent' | 'onError' | 'onState'>;
 

@@ -1,13 +1,13 @@
 import { isObject, type JsonObject } from '../model/json';
 
 /** A child of a resource; `href` is null if the appliance returns only a name. */
-export interface Link {
+export interface ResourceLink {
   readonly name: string;
   readonly href: string | null;
 }
 
 /** Reads `[{ name, href }]` from the hyperlinks and collection entries of a resource (appliance-api.md, "Hyperlink object"). */
-export function readLinks(document: JsonObject): Link[] {
+export function readLinks(document: JsonObject): ResourceLink[] {
   const isSingleList = Object.keys(document).length === 1;
   return Object.entries(document).flatMap(([key, value]) => {
     if (!Array.isArray(value)) return toLinks(value, key, false);
@@ -16,7 +16,7 @@ export function readLinks(document: JsonObject): Link[] {
 }
 
 /** `isNameList`: the document is a single list, so its texts are names and not values of a field. */
-function toLinks(item: unknown, key: string, isNameList: boolean): Link[] {
+function toLinks(item: unknown, key: string, isNameList: boolean): ResourceLink[] {
   if (isNameList && typeof item === 'string') return [{ name: item, href: null }];
   if (!isObject(item)) return [];
   const href = typeof item['href'] === 'string' ? item['href'] : null;

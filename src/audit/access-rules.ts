@@ -2,8 +2,8 @@ import { isObject, readBoolean, readText, type JsonObject } from '../model/json'
 import { toPointerSegment } from '../change/compare';
 import { SECRET_MASK } from '../change/compare';
 import type { AuditRule, AuditSubject } from './audit-rule';
-import type { Member } from './configuration-index';
-import type { Fault } from './finding';
+import type { CollectionMember } from './configuration-index';
+import type { RuleFault } from './finding';
 
 const ROOT = '/api/v1/configuration';
 const ADMIN_REALMS = `${ROOT}/administrators/admin-realms/realm`;
@@ -89,7 +89,7 @@ export const accessRules: readonly AuditRule[] = [
       if (options.length === 0) return undefined;
       return options.flatMap((path) => {
         const resource = index.resources.get(path) ?? {};
-        return (['idle-timeout', 'max-timeout'] as const).flatMap((key): Fault[] => {
+        return (['idle-timeout', 'max-timeout'] as const).flatMap((key): RuleFault[] => {
           const minutes = typeof resource[key] === 'string' && resource[key].trim() === '' ? NaN : Number(resource[key] ?? NaN);
           if (!(minutes > limits[key])) return [];
           const message = `${key} is ${minutes} minutes. The limit is ${limits[key]}.`;
@@ -137,9 +137,9 @@ export const accessRules: readonly AuditRule[] = [
     message: 'The client has a name, community or secret that attackers try first.',
     fix: 'Set a long random community or secret, and give the client its own name.',
     check: ({ index, weakSecrets }) => {
-      const clients = index.paths.filter((path) => isClient(path));
+      const clients = index.paths.filter((path) => isRadiusOrSnmpClient(path));
       if (clients.length === 0) return undefined;
-      return clients.flatMap((path): Fault[] => {
+      return clients.flatMap((path): RuleFault[] => {
         const resource = index.resources.get(path) ?? {};
         const name = index.findOwner(path)?.name ?? '';
         const secret = weakSecrets.get(path) ?? findWeakSecret(resource);
@@ -153,7 +153,7 @@ export const accessRules: readonly AuditRule[] = [
 ];
 
 /** Whether the resource is a client of RADIUS or SNMP. */
-export function isClient(path: string): boolean {
+export function isRadiusOrSnmpClient(path: string): boolean {
   return CLIENT.test(path);
 }
 
@@ -165,11 +165,11 @@ export function findWeakSecret(resource: JsonObject): string | undefined {
   });
 }
 
-function findOpenAccess(path: string, { index }: AuditSubject): Fault[] {
+function findOpenAccess(path: string, { index }: AuditSubject): RuleFault[] {
   const resource = index.resources.get(path) ?? {};
   const name = index.findOwner(path)?.name ?? '';
   if (resource['customized'] === 'any-ip') return [{ path, name, evidence: { field: '/customized', value: 'any-ip' } }];
-  return index.listBelow(path).flatMap((below): Fault[] => {
+  return index.listBelow(path).flatMap((below): RuleFault[] => {
     const { access, netmask } = index.resources.get(below) ?? {};
     return access === 'allow' && netmask === '0.0.0.0' ? [{ path: below, name, evidence: { field: '/netmask', value: netmask } }] : [];
   });
@@ -180,7 +180,7 @@ function readServer(realm: JsonObject): string | undefined {
   return typeof server === 'string' && server !== '' ? server : undefined;
 }
 
-function readServerTypes(members: readonly Member[]): Map<string, string> {
+function readServerTypes(members: readonly CollectionMember[]): Map<string, string> {
   const servers = members.filter(({ collection }) => collection.endsWith('/auth-servers/auth-server'));
   return new Map(servers.map(({ name, resource }) => [name, readText(resource['auth-server-type']).toLowerCase()]));
 }
@@ -207,10 +207,14 @@ function isNever(value: unknown): boolean {
 }
 
 /** Checks enabled local users. Returns undefined if no user has the field that the rule needs. */
-function checkUsers({ index }: AuditSubject, needed: RegExp, findField: (user: Member) => string | undefined): Fault[] | undefined {
+function checkUsers(
+  { index }: AuditSubject,
+  needed: RegExp,
+  findField: (user: CollectionMember) => string | undefined,
+): RuleFault[] | undefined {
   const users = [...index.members.values()].filter(({ key, collection }) => key === 'username' && collection.includes('/local/users'));
   if (!users.some(({ resource }) => Object.keys(resource).some((key) => needed.test(key) || ACCOUNT_END_FIELD.test(key)))) return undefined;
-  return users.flatMap((user): Fault[] => {
+  return users.flatMap((user): RuleFault[] => {
     if (readBoolean(user.resource['enabled']) === false || user.resource['enabled'] === 'disabled') return [];
     const field = findField(user);
     if (field === undefined) return [];

@@ -11,7 +11,7 @@ export type ListOrFile = string | JsonObject | (string | JsonObject)[] | undefin
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /** Reads rules or exceptions: a list, or a YAML or JSON file with a list. Errors: `BAD_INPUT` with the name of the field. */
-export async function readList(value: ListOrFile, field: string): Promise<readonly JsonObject[]> {
+export async function readListOrFile(value: ListOrFile, field: string): Promise<readonly JsonObject[]> {
   if (value === undefined) return [];
   const given = typeof value === 'string' ? await readListFile(value) : value;
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../model/json';
 import type { ConfigurationIndex } from './configuration-index';
-import type { Fault, Severity } from './finding';
+import type { RuleFault, Severity } from './finding';
 
 /** Limits that the rules use. Days, minutes and percent. */
 export interface AuditLimits {
@@ -58,7 +58,7 @@ export interface AuditRule {
   readonly message: string;
   readonly fix: string;
   /** Returns the faults, or undefined if the rule does not fit the configuration. */
-  check(subject: AuditSubject): readonly Fault[] | undefined | Promise<readonly Fault[] | undefined>;
+  check(subject: AuditSubject): readonly RuleFault[] | undefined | Promise<readonly RuleFault[] | undefined>;
   /** Run by a test: the first has no fault, the second has one. */
   readonly passes: RuleExample;
   readonly fails: RuleExample;

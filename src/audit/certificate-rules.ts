@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { isObject, type JsonObject } from '../model/json';
 import { toPointerSegment } from '../change/compare';
 import type { AuditRule, AuditSubject } from './audit-rule';
-import type { Fault } from './finding';
+import type { RuleFault } from './finding';
 
 const DAY_MS = 86_400_000;
 const MIN_RSA_BITS = 2048;
@@ -55,7 +55,7 @@ export const certificateRules: readonly AuditRule[] = [
   },
 ];
 
-function toFaults(subject: AuditSubject, toFault: (facts: CertificateFacts) => Fault | undefined): Fault[] | undefined {
+function toFaults(subject: AuditSubject, toFault: (facts: CertificateFacts) => RuleFault | undefined): RuleFault[] | undefined {
   const certificates = [...findStored(subject), ...findServed(subject)];
   if (certificates.length === 0) return undefined;
   return certificates.flatMap((facts) => toFault(facts) ?? []);

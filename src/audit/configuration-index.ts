@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../model/json';
 import { toPointerSegment } from '../change/compare';
 
 /** An object of the configuration: a resource that holds its own name, the last segment of its path. */
-export interface Member {
+export interface CollectionMember {
   readonly path: string;
   readonly name: string;
   /** Path of the collection. */
@@ -42,8 +42,8 @@ const NO_OBJECT = new Set(['', 'none', 'any', 'all', '*', '-', 'default', 'true'
 export class ConfigurationIndex {
   readonly resources: ReadonlyMap<string, JsonObject>;
   readonly paths: readonly string[];
-  readonly members = new Map<string, Member>();
-  readonly #membersByName = new Map<string, Member[]>();
+  readonly members = new Map<string, CollectionMember>();
+  readonly #membersByName = new Map<string, CollectionMember[]>();
   /** By name: the resource that holds it, or null if several do. */
   readonly #holderByName = new Map<string, string | null>();
   readonly #fields = new Map<string, FieldUse>();
@@ -58,7 +58,7 @@ export class ConfigurationIndex {
   }
 
   /** Whether a resource other than the member itself holds its name. */
-  isUsed({ name, path }: Member): boolean {
+  isUsed({ name, path }: CollectionMember): boolean {
     const holder = this.#holderByName.get(name);
     return holder !== undefined && holder !== path;
   }
@@ -109,7 +109,7 @@ export class ConfigurationIndex {
   }
 
   /** The object that a resource is, or is a part of. */
-  findOwner(path: string): Member | undefined {
+  findOwner(path: string): CollectionMember | undefined {
     for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
       const member = this.members.get(path.slice(0, end));
       if (member) return member;

@@ -20,7 +20,7 @@ export interface AuditFinding {
 }
 
 /** A fault as a check reports it, before the rule adds its texts. */
-export interface Fault {
+export interface RuleFault {
   readonly path: string;
   readonly name: string;
   /** Replaces the message of the rule. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../model/json';
 import type { AuditRule } from './audit-rule';
-import type { ConfigurationIndex, Member } from './configuration-index';
+import type { ConfigurationIndex, CollectionMember } from './configuration-index';
 
 const ROOT = '/api/v1/configuration';
 /** Kinds of objects that exist to be used by others. */
@@ -102,14 +102,14 @@ export const objectRules: readonly AuditRule[] = [
   },
 ];
 
-function isUsable({ collection, key }: Member, index: ConfigurationIndex): boolean {
+function isUsable({ collection, key }: CollectionMember, index: ConfigurationIndex): boolean {
   if (key !== 'name') return false;
   return USABLE.test(collection.slice(collection.lastIndexOf('/') + 1)) || index.isReferenced(collection);
 }
 
 /** Pairs of an object and the first object of its collection with the same content, including everything below it. */
-function findDuplicates(index: ConfigurationIndex): [Member, Member][] {
-  const byContent = new Map<string, Member[]>();
+function findDuplicates(index: ConfigurationIndex): [CollectionMember, CollectionMember][] {
+  const byContent = new Map<string, CollectionMember[]>();
   for (const member of index.members.values()) {
     if (member.key !== 'name') continue;
     const digest = digestText(`${member.collection} ${JSON.stringify(withoutKey(member))}`);
@@ -117,10 +117,10 @@ function findDuplicates(index: ConfigurationIndex): [Member, Member][] {
     if (same) same.push(member);
     else byContent.set(digest, [member]);
   }
-  const pairs: [Member, Member][] = [];
+  const pairs: [CollectionMember, CollectionMember][] = [];
   for (const candidates of byContent.values()) {
     if (candidates.length < 2) continue;
-    const first = new Map<string, Member>();
+    const first = new Map<string, CollectionMember>();
     for (const member of candidates) {
       const below = describeBelow(member, index);
       if (below === '' && !hasContent(withoutKey(member))) continue;
@@ -132,7 +132,7 @@ function findDuplicates(index: ConfigurationIndex): [Member, Member][] {
   return pairs.sort(([a], [b]) => (a.path < b.path ? -1 : 1));
 }
 
-function withoutKey({ resource, key }: Member): JsonObject {
+function withoutKey({ resource, key }: CollectionMember): JsonObject {
   return Object.fromEntries(
     Object.keys(resource)
       .filter((field) => field !== key)
@@ -141,7 +141,7 @@ function withoutKey({ resource, key }: Member): JsonObject {
   );
 }
 
-function describeBelow({ path }: Member, index: ConfigurationIndex): string {
+function describeBelow({ path }: CollectionMember, index: ConfigurationIndex): string {
   const below = index.listBelow(path);
   if (below.length === 0) return '';
   return digestText(below.map((child) => `${child.slice(path.length)} ${JSON.stringify(index.resources.get(child))}`).join('\n'));

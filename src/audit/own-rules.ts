@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../model/json';
 import { CONFIGURATION_ROOT } from '../model/path';
 import { safeMessage } from '../model/safe-message';
 import type { AuditRule, AuditSubject } from './audit-rule';
-import { SEVERITIES, type Fault, type Severity } from './finding';
+import { SEVERITIES, type RuleFault, type Severity } from './finding';
 import { auditRules } from './rules';
 
 /** A rule of the user as data. A resource whose condition is true is a finding. */
@@ -86,10 +86,10 @@ async function compileRule(rule: RuleText, entry: JsonObject, label: string): Pr
   }
   const matches = createPathMatcher(rule.path);
   const { id, severity, title, message, fix } = rule;
-  const check = async ({ index, limits }: AuditSubject): Promise<Fault[] | undefined> => {
+  const check = async ({ index, limits }: AuditSubject): Promise<RuleFault[] | undefined> => {
     const paths = index.paths.filter(matches);
     if (paths.length === 0) return undefined;
-    const found: Fault[] = [];
+    const found: RuleFault[] = [];
     for (const path of paths) {
       const name = index.findOwner(path)?.name ?? '';
       if (await isFault(index.resources.get(path) ?? {}, { path, name, limits })) found.push({ path, name, evidence: null });

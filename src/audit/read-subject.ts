@@ -12,7 +12,7 @@ import { canonicalizeResource } from '../snapshot/resource';
 import { isPathWithinAny } from '../snapshot/resource-path';
 import { SnapshotFolder } from '../snapshot/snapshot-folder';
 import { readSnapshotOrigin } from '../snapshot/take';
-import { findWeakSecret, isClient } from './access-rules';
+import { findWeakSecret, isRadiusOrSnmpClient } from './access-rules';
 import type { LiveFacts } from './audit-rule';
 
 /** The configuration to audit, and what is known besides. */
@@ -30,13 +30,13 @@ const FILE_CONCURRENCY = 32;
 const UNKNOWN_FACT_CODES = ['FORBIDDEN', 'NOT_FOUND', 'REJECTED', 'BAD_RESPONSE'];
 
 /** Reads the configuration of the appliance and its state. Errors: those of a read. */
-export async function readAppliance(call: OperationContext): Promise<AuditSource> {
+async function readApplianceToAudit(call: OperationContext): Promise<AuditSource> {
   const ignore = new IgnoreRules();
   const origin = await readSnapshotOrigin(call, CONFIGURATION_ROOT, ignore);
   const resources = new Map<string, JsonObject>();
   const weakSecrets = new Map<string, string>();
   const onResource = (path: string, resource: JsonObject): Promise<void> => {
-    const secret = isClient(path) ? findWeakSecret(resource) : undefined;
+    const secret = isRadiusOrSnmpClient(path) ? findWeakSecret(resource) : undefined;
     if (secret !== undefined) weakSecrets.set(path, secret);
     resources.set(path, canonicalizeResource(resource));
     return Promise.resolve();
@@ -55,7 +55,7 @@ export async function readAppliance(call: OperationContext): Promise<AuditSource
 }
 
 /** Reads a snapshot in a folder. Errors: `BAD_INPUT`. */
-export async function readFolder(folderPath: string): Promise<AuditSource> {
+async function readFolderToAudit(folderPath: string): Promise<AuditSource> {
   const folder = await SnapshotFolder.openExisting(resolve(folderPath));
   const { appliance, release, 'serial-number': serialNumber, path } = folder.manifest;
   const entries = await folder.entries(path);
@@ -67,7 +67,7 @@ export async function readFolder(folderPath: string): Promise<AuditSource> {
 }
 
 /** Reads a snapshot in a message. Errors: `BAD_INPUT`. */
-export function readMessage(snapshot: JsonObject): AuditSource {
+function readMessageToAudit(snapshot: JsonObject): AuditSource {
   createMessageReference(snapshot);
   const { appliance, release, 'serial-number': serialNumber, resources } = snapshot;
   const found = new Map<string, JsonObject>();
@@ -83,19 +83,19 @@ export function readMessage(snapshot: JsonObject): AuditSource {
 }
 
 /** Reads the source that the input names. Errors: `BAD_INPUT`. */
-export async function readSource(
+export async function readAuditSource(
   { source, folder, snapshot }: { source: string; folder?: string | undefined; snapshot?: JsonObject | undefined },
   call: OperationContext,
 ): Promise<AuditSource> {
   if (source === 'folder') {
     if (folder === undefined) throw badInput('folder is missing. Enter the folder of a snapshot, or use another source.');
-    return readFolder(folder);
+    return readFolderToAudit(folder);
   }
   if (source === 'message') {
     if (snapshot === undefined) throw badInput('snapshot is missing. Send the result of Take a snapshot, or use another source.');
-    return readMessage(snapshot);
+    return readMessageToAudit(snapshot);
   }
-  return readAppliance(call);
+  return readApplianceToAudit(call);
 }
 
 async function readLiveFacts(call: OperationContext): Promise<LiveFacts> {

@@ -1,7 +1,7 @@
 import type { AuditFinding } from './finding';
 
 /** The part of a result that a report shows. */
-export interface ReportInput {
+export interface AuditReportInput {
   readonly appliance: string;
   readonly time: string;
   readonly findings: readonly AuditFinding[];
@@ -17,7 +17,7 @@ const STYLE =
   '@media print{body{margin:0;font-size:11px}}';
 
 /** One line per finding. */
-export function toText({ findings }: ReportInput): string {
+export function writeTextReport({ findings }: AuditReportInput): string {
   if (findings.length === 0) return 'No findings.';
   return findings
     .map(
@@ -28,7 +28,7 @@ export function toText({ findings }: ReportInput): string {
 }
 
 /** A page without scripts and links to other files. */
-export function toHtml(input: ReportInput): string {
+export function writeHtmlReport(input: AuditReportInput): string {
   const { appliance, time, findings, excepted, notApplicable } = input;
   const rows = findings.map((finding) => {
     const cells = toCells(finding).map(
@@ -47,7 +47,7 @@ export function toHtml(input: ReportInput): string {
   ].join('\n');
 }
 
-export function toMarkdown({ appliance, time, findings, excepted }: ReportInput): string {
+export function writeMarkdownReport({ appliance, time, findings, excepted }: AuditReportInput): string {
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [
     `# Audit of ${escapeMarkdown(appliance)}`,
@@ -65,7 +65,7 @@ export function toMarkdown({ appliance, time, findings, excepted }: ReportInput)
 const FORMULA_START = /^[=+\-@\t\r\n]/;
 
 /** A spreadsheet takes none of its cells for a formula. */
-export async function toCsv({ findings }: ReportInput): Promise<string> {
+export async function writeCsvReport({ findings }: AuditReportInput): Promise<string> {
   const { default: papaparse } = await import('papaparse');
   return papaparse.unparse({ fields: [...COLUMNS], data: findings.map(toCells) }, { escapeFormulae: FORMULA_START });
 }

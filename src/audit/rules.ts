@@ -8,7 +8,7 @@ import { statusRules } from './status-rules';
 export const auditRules: readonly AuditRule[] = [...objectRules, ...certificateRules, ...accessRules, ...statusRules];
 
 /** Limits that apply if the input sets none. */
-export const DEFAULT_LIMITS: AuditLimits = {
+export const DEFAULT_AUDIT_LIMITS: AuditLimits = {
   days: 30,
   'idle-timeout': 60,
   'max-timeout': 1440,

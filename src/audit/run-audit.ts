@@ -2,15 +2,15 @@ import { badInput } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
-import { readList, type ListOrFile } from './audit-files';
+import { readListOrFile, type ListOrFile } from './audit-files';
 import type { AuditLimits, AuditRule, AuditSubject } from './audit-rule';
 import { ConfigurationIndex } from './configuration-index';
 import { applyExceptions, parseExceptions, type ExceptedFinding } from './exceptions';
 import { SEVERITIES, type AuditFinding } from './finding';
 import { compileOwnRules } from './own-rules';
-import { readSource } from './read-subject';
-import { toCsv, toHtml, toMarkdown, toText, type ReportInput } from './report';
-import { auditRules, DEFAULT_LIMITS } from './rules';
+import { readAuditSource } from './read-subject';
+import { writeCsvReport, writeHtmlReport, writeMarkdownReport, writeTextReport, type AuditReportInput } from './report';
+import { auditRules, DEFAULT_AUDIT_LIMITS } from './rules';
 
 export interface AuditInput {
   readonly source: 'appliance' | 'folder' | 'message';
@@ -43,12 +43,12 @@ const LIST_LIMITS = ['releases', 'serial-numbers', 'operations'];
 
 /** Performs `audit.run`. Errors: those of a read; `BAD_INPUT` for rules, limits and exceptions that cannot be read. */
 export async function runAudit(input: AuditInput, effects: ReadonlyMap<string, string>, call: OperationContext): Promise<AuditData> {
-  const ownRules = await compileOwnRules(await readList(input.rules, 'rules'));
-  const exceptions = parseExceptions(await readList(input.exceptions, 'exceptions'));
+  const ownRules = await compileOwnRules(await readListOrFile(input.rules, 'rules'));
+  const exceptions = parseExceptions(await readListOrFile(input.exceptions, 'exceptions'));
   const rules = selectRules([...auditRules, ...ownRules], input.off ?? []);
   const limits = parseLimits(input.limits);
   const previous = parsePrevious(input.previous);
-  const { appliance, resources, release, serialNumber, weakSecrets, live } = await readSource(input, call);
+  const { appliance, resources, release, serialNumber, weakSecrets, live } = await readAuditSource(input, call);
   const now = Date.now();
   const index = new ConfigurationIndex(resources);
   const checked = await checkRules(rules, { index, release, serialNumber, limits, live, weakSecrets, now, effects });
@@ -68,7 +68,7 @@ export async function runAudit(input: AuditInput, effects: ReadonlyMap<string, s
   const reportInput = { appliance, time: new Date(now).toISOString(), findings, excepted, notApplicable };
   const counts = Object.fromEntries(SEVERITIES.map((severity) => [severity, findings.filter((one) => one.severity === severity).length]));
   const report = await createReport(input.format, reportInput);
-  call.addToEnvelope({ text: toText(reportInput), ...counts, ...(report !== undefined && { report }) });
+  call.addToEnvelope({ text: writeTextReport(reportInput), ...counts, ...(report !== undefined && { report }) });
   return data;
 }
 
@@ -114,13 +114,13 @@ function selectRules(rules: readonly AuditRule[], off: readonly string[]): Audit
 function parseLimits(given: JsonObject = {}): AuditLimits {
   for (const [name, value] of Object.entries(given)) {
     const isList = LIST_LIMITS.includes(name);
-    if (!isList && !Object.hasOwn(DEFAULT_LIMITS, name)) throw badInput(safeMessage`limits has ${name}, which is not a limit.`);
+    if (!isList && !Object.hasOwn(DEFAULT_AUDIT_LIMITS, name)) throw badInput(safeMessage`limits has ${name}, which is not a limit.`);
     const isValid = isList
       ? Array.isArray(value) && value.every((item) => typeof item === 'string')
       : typeof value === 'number' && Number.isFinite(value) && value >= 0;
     if (!isValid) throw badInput(safeMessage`limits: ${name} must be ${isList ? 'a list of texts' : 'a number from 0'}.`);
   }
-  return { ...DEFAULT_LIMITS, ...given };
+  return { ...DEFAULT_AUDIT_LIMITS, ...given };
 }
 
 function parsePrevious(previous: JsonObject | undefined): AuditFinding[] | undefined {
@@ -135,7 +135,7 @@ function toFindings(value: unknown): AuditFinding[] {
 }
 
 /** Compares the findings of two runs. Positions in lists and measured values may differ. */
-export function compareFindings(
+function compareFindings(
   previous: readonly AuditFinding[],
   current: readonly AuditFinding[],
 ): { new: AuditFinding[]; solved: AuditFinding[]; unchanged: AuditFinding[] } {
@@ -155,8 +155,8 @@ function toKey({ rule, path, name, evidence }: AuditFinding): string {
   return JSON.stringify([rule, path, name, detail]);
 }
 
-async function createReport(format: AuditInput['format'], input: ReportInput): Promise<string | undefined> {
-  if (format === 'html') return toHtml(input);
-  if (format === 'markdown') return toMarkdown(input);
-  return format === 'csv' ? toCsv(input) : undefined;
+async function createReport(format: AuditInput['format'], input: AuditReportInput): Promise<string | undefined> {
+  if (format === 'html') return writeHtmlReport(input);
+  if (format === 'markdown') return writeMarkdownReport(input);
+  return format === 'csv' ? writeCsvReport(input) : undefined;
 }

@@ -1,7 +1,7 @@
 import { isObject, readBoolean, readText, type JsonObject } from '../model/json';
 import { toPointerSegment } from '../change/compare';
 import type { AuditRule, LiveFacts } from './audit-rule';
-import type { Fault } from './finding';
+import type { RuleFault } from './finding';
 import { encodeSegment } from '../model/path';
 
 const ADMINISTRATORS = '/api/v1/configuration/administrators';
@@ -40,7 +40,7 @@ export const statusRules: readonly AuditRule[] = [
     fix: 'Add licenses, or remove leases that nobody needs.',
     check: ({ live, limits }) => {
       if (!live.leases) return undefined;
-      return readShares(live.leases).flatMap(({ name, share }): Fault[] => {
+      return readShares(live.leases).flatMap(({ name, share }): RuleFault[] => {
         if (share <= limits.license) return [];
         const message = `${share}% of the licenses are leased. The limit is ${limits.license}%.`;
         return [{ path: '', name, message, evidence: { field: '/leased-license-counts/features/feature', value: share } }];
@@ -58,7 +58,7 @@ export const statusRules: readonly AuditRule[] = [
     check: ({ live }) => {
       const { members } = live.cluster ?? {};
       if (!Array.isArray(members)) return undefined;
-      return members.flatMap((member: unknown, index): Fault[] => {
+      return members.flatMap((member: unknown, index): RuleFault[] => {
         if (!isObject(member)) return [];
         const name = readText(member['name']);
         const notes = readText(member['notes']);
@@ -81,7 +81,7 @@ export const statusRules: readonly AuditRule[] = [
     check: ({ live, limits }) => {
       const { health } = live;
       if (!health) return undefined;
-      return Object.entries(HEALTH_LIMITS).flatMap(([key, limit]): Fault[] => {
+      return Object.entries(HEALTH_LIMITS).flatMap(([key, limit]): RuleFault[] => {
         const value = Number(health[key] ?? -1);
         if (!(value > limits[limit])) return [];
         const message = `${key} is ${value}. The limit is ${limits[limit]}.`;
@@ -105,7 +105,7 @@ export const statusRules: readonly AuditRule[] = [
       const roles = rules['rule'].flatMap((rule: unknown) =>
         isObject(rule) && Array.isArray(rule['roles']) ? rule['roles'].map((role) => String(role).toWellFormed()) : [],
       );
-      return [...new Set(roles)].flatMap((role): Fault[] => {
+      return [...new Set(roles)].flatMap((role): RuleFault[] => {
         const path = `${ADMINISTRATORS}/admin-roles/admin-role/${encodeSegment(role)}/system-tasks`;
         const access = index.resources.get(path)?.['access'];
         return access === 'write' ? [{ path, name: role, evidence: { field: '/access', value: access } }] : [];

@@ -184,7 +184,7 @@ async function findComparableBackup(
 }
 
 /** Returns the fields that a list, a run and a restore report. */
-export function toBackupRecord(folder: string, manifest: BackupManifest): BackupRecord {
+function toBackupRecord(folder: string, manifest: BackupManifest): BackupRecord {
   const { backup, appliance, release, time, files } = manifest;
   return {
     backup,

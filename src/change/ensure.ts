@@ -1,4 +1,4 @@
-import { emptyResultLists } from '../model/envelope';
+import { createEmptyResultLists } from '../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { toJsonText } from '../model/json-text';
@@ -87,7 +87,7 @@ export async function ensureOneResource(request: EnsureRequest, call: OperationC
 }
 
 export function toEnsureData({ resource }: EnsureResult, call: OperationContext): JsonObject {
-  return call.dryRun ? { result: emptyResultLists() } : (resource ?? {});
+  return call.dryRun ? { result: createEmptyResultLists() } : (resource ?? {});
 }
 
 class EnsureTask {

@@ -8,7 +8,7 @@ import { safeMessage, trusted, type SafeMessage } from '../model/safe-message';
 import { toPointerSegment } from './compare';
 import { containsOnlyLinks, isHyperlink } from './hyperlinks';
 import { expandLinkedParts } from './linked-parts';
-import { findCounterpart } from './merge-for-put';
+import { findMatchingItem } from './merge-for-put';
 import { isConfigurationWrite, readStateBefore } from './resource-state';
 
 /**
@@ -64,7 +64,7 @@ function findRemovedValue(value: unknown, next: unknown, field: string): string 
       if (!texts.has(String(item))) return `${field}/${index}`;
       continue;
     }
-    const counterpart = findCounterpart(items, item, index);
+    const counterpart = findMatchingItem(items, item, index);
     if (!isObject(counterpart)) return `${field}/${index}`;
     const removed = isHyperlink(item) ? undefined : findRemovedField(item, counterpart, `${field}/${index}`);
     if (removed !== undefined) return removed;

@@ -32,13 +32,13 @@ export function mergeForPut(current: JsonObject, desired: JsonObject): JsonObjec
 export function mergeArrayForPut(current: unknown, desired: readonly unknown[]): unknown[] {
   const items: unknown[] = Array.isArray(current) ? current : [];
   return desired.map((item, index) => {
-    const counterpart = findCounterpart(items, item, index);
+    const counterpart = findMatchingItem(items, item, index);
     return isObject(item) && isObject(counterpart) ? mergeForPut(counterpart, item) : toCurrentType(item, counterpart ?? items[0]);
   });
 }
 
 /** Returns the current item that a given one belongs to. */
-export function findCounterpart(items: readonly unknown[], item: unknown, index: number): unknown {
+export function findMatchingItem(items: readonly unknown[], item: unknown, index: number): unknown {
   const name = readItemName(item);
   if (name === undefined) return items[index];
   return readItemName(items[index]) === name ? items[index] : items.find((candidate) => readItemName(candidate) === name);

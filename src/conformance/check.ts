@@ -2,7 +2,7 @@ import { asGatewayError, GatewayError } from '../model/error';
 import type { RawConnection } from '../model/raw-exchange';
 import { trusted } from '../model/safe-message';
 import { MASKED_KEY } from './key-names';
-import { DEFAULT_MAX_REQUESTS, DEFAULT_REQUESTS_PER_SECOND, Pacer, systemClock, type CheckClock } from './pacer';
+import { DEFAULT_MAX_REQUESTS, DEFAULT_REQUESTS_PER_SECOND, RequestPacer, systemClock, type CheckClock } from './pacer';
 import { probeProtocol } from './probe-protocol';
 import { measureTimes, probeServices } from './probe-services';
 import { probeSessions } from './probe-sessions';
@@ -10,7 +10,7 @@ import { probeTree } from './probe-tree';
 import { probeWrites } from './probe-writes';
 import { Prober } from './prober';
 import { PROFILE_FORMAT, type ConformanceProfile } from './profile';
-import { writeReport } from './report';
+import { writeConformanceReport } from './report';
 
 export interface ConformanceResult {
   /** Markdown for people. */
@@ -53,7 +53,7 @@ export interface ProbeSubject {
 /** Runs all probes. Errors: only `ABORTED` and those before the first response; later ones end the check early with what was found. */
 export async function runProbes(subject: ProbeSubject, limits: ConformanceLimits): Promise<ConformanceResult> {
   const { maxRequests = DEFAULT_MAX_REQUESTS, requestsPerSecond = DEFAULT_REQUESTS_PER_SECOND, clock = systemClock, signal } = limits;
-  const pacer = new Pacer(maxRequests, requestsPerSecond, clock, signal);
+  const pacer = new RequestPacer(maxRequests, requestsPerSecond, clock, signal);
   const prober = new Prober(subject.connection, pacer, (step) => limits.onProgress?.({ requests: pacer.sent, maxRequests, step }));
   if (subject.isTrusted !== undefined)
     prober.note(subject.isTrusted ? 'The TLS certificate is trusted.' : 'The TLS certificate is not trusted by the settings.');
@@ -65,7 +65,7 @@ export async function runProbes(subject: ProbeSubject, limits: ConformanceLimits
     failure = await describeFailure(prober, asGatewayError(thrown), subject);
   }
   const profile = toProfile(prober);
-  const report = `${writeReport({ prober, profile, hasWrites: subject.writes, failure })}\n`;
+  const report = `${writeConformanceReport({ prober, profile, hasWrites: subject.writes, failure })}\n`;
   return { report, profile, ...(failure !== undefined && { failure }) };
 }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-import { runCommand } from './command';
+import { runConformanceCommand } from './command';
 
 /** A canceled check removes what it created before the process ends. */
 const controller = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort());
 
-void runCommand(process.argv.slice(2), {
+void runConformanceCommand(process.argv.slice(2), {
   env: process.env,
   print: (text) => void process.stdout.write(text),
   printError: (text) => void process.stderr.write(text),

@@ -56,7 +56,7 @@ export interface CommandContext {
 }
 
 /** Runs the command and returns its exit code. */
-export async function runCommand(args: readonly string[], context: CommandContext): Promise<0 | 2> {
+export async function runConformanceCommand(args: readonly string[], context: CommandContext): Promise<0 | 2> {
   try {
     const { values } = parseArgs({ args: [...args], options: OPTIONS });
     if (values.help) {

@@ -1,4 +1,4 @@
-import type { ProfileKeys } from './shape';
+import type { ProfileKeys } from './response-shape';
 
 /** One documented GET without names in its path (appliance-api.md, "Endpoints"). */
 export interface DocumentedRead {
@@ -23,7 +23,7 @@ export const NULLABLE_RECORD_FIELDS = (
 ).split(',');
 
 export const SESSIONS_PATH = '/api/v1/system/active-users';
-export const SYSTEM_INFORMATION: DocumentedRead = {
+export const SYSTEM_INFORMATION_READ: DocumentedRead = {
   path: '/api/v1/system/system-information',
   keys: {
     ...keys('rollback-partition-information/', 'text', 'build,os-name,os-version'),
@@ -31,7 +31,7 @@ export const SYSTEM_INFORMATION: DocumentedRead = {
     ...keys('system-information/', 'text', 'hardware-model,host-name,os-name,os-version,serial-number'),
   },
 };
-export const SESSION_KEYS: ProfileKeys = {
+export const SESSION_LIST_KEYS: ProfileKeys = {
   ...keys(RECORD, 'text', RECORD_TEXTS),
   ...keys(RECORD, 'text|null', NULLABLE_RECORD_FIELDS.join()),
   [`${RECORD}events`]: 'number',
@@ -39,7 +39,7 @@ export const SESSION_KEYS: ProfileKeys = {
   'active-users/user-login-permission': 'boolean',
 };
 const HEALTH = '/api/v1/system/healthcheck';
-export const HEALTH_ALL: DocumentedRead = {
+export const HEALTH_READ: DocumentedRead = {
   path: HEALTH,
   query: 'status=all',
   keys: {
@@ -49,7 +49,7 @@ export const HEALTH_ALL: DocumentedRead = {
 };
 
 /** The other documented reads whose paths hold no name. */
-export const OTHER_READS: readonly DocumentedRead[] = [
+export const OTHER_DOCUMENTED_READS: readonly DocumentedRead[] = [
   { path: HEALTH, keys: { message: 'text' } },
   { path: HEALTH, query: 'status=sbr', keys: { 'SBR-AVAILABLE': 'number' } },
   {
@@ -76,12 +76,12 @@ export const OTHER_READS: readonly DocumentedRead[] = [
   },
 ];
 
-export const CONFIGURATION = '/api/v1/configuration';
-export const ESAPS = `${CONFIGURATION}/authentication/endpoint/host-checker/esaps`;
-export const TREE_KEYS: Readonly<Record<string, ProfileKeys>> = {
-  [CONFIGURATION]: keys('', 'object', 'administrators,authentication,system,users'),
-  [`${CONFIGURATION}/uac`]: keys('', 'object', 'admissionControl,host-enforcer,mac-address-realms,network-access,snmpEnforcement'),
-  [`${ESAPS}?expand`]: {
+export const CONFIGURATION_PATH = '/api/v1/configuration';
+export const ESAP_PACKAGES_PATH = `${CONFIGURATION_PATH}/authentication/endpoint/host-checker/esaps`;
+export const DOCUMENTED_TREE_KEYS: Readonly<Record<string, ProfileKeys>> = {
+  [CONFIGURATION_PATH]: keys('', 'object', 'administrators,authentication,system,users'),
+  [`${CONFIGURATION_PATH}/uac`]: keys('', 'object', 'admissionControl,host-enforcer,mac-address-realms,network-access,snmpEnforcement'),
+  [`${ESAP_PACKAGES_PATH}?expand`]: {
     ...keys('', 'text', 'active-version,default-version,force-same-esap'),
     ...keys('esap/[]/', 'text', 'esap-version,last-activated-time,upload-time'),
   },
@@ -94,7 +94,7 @@ export const LOCAL_USER_KEYS: ProfileKeys = keys(
 );
 
 /** Keys that are documented with another word in them or at another place, so that they are no difference. */
-export const VARYING_KEY =
+export const VARYING_KEY_PATTERN =
   /(?:^|\/)(?:href|is-last-record|Is-last-record|machine-id|cluster-node(?:\/.*)?|[^/]+-(?:client-version|enforcer|sdk-version)(?:\/.*)?)$/;
 
 const MORE_WORDS =
@@ -110,8 +110,8 @@ const MORE_WORDS =
 /** Words of the interface. Any other key may be a name. */
 export const INTERFACE_KEYS: ReadonlySet<string> = new Set([
   ...MORE_WORDS.split(','),
-  ...[SYSTEM_INFORMATION, HEALTH_ALL, ...OTHER_READS].flatMap((read) => wordsOf(read.keys)),
-  ...[SESSION_KEYS, LOCAL_USER_KEYS, ...Object.values(TREE_KEYS)].flatMap(wordsOf),
+  ...[SYSTEM_INFORMATION_READ, HEALTH_READ, ...OTHER_DOCUMENTED_READS].flatMap((read) => wordsOf(read.keys)),
+  ...[SESSION_LIST_KEYS, LOCAL_USER_KEYS, ...Object.values(DOCUMENTED_TREE_KEYS)].flatMap(wordsOf),
 ]);
 
 function wordsOf(some: ProfileKeys): string[] {

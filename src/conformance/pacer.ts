@@ -26,7 +26,7 @@ export const DEFAULT_MAX_REQUESTS = 200;
 export const DEFAULT_REQUESTS_PER_SECOND = 4;
 
 /** Spaces requests evenly and counts them. Several at once have the pause that their number needs before and after them. */
-export class Pacer {
+export class RequestPacer {
   sent = 0;
   #nextAt = -Infinity;
 

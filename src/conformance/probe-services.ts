@@ -1,11 +1,11 @@
-import { HEALTH_ALL, OTHER_READS, type DocumentedRead } from './documented';
+import { HEALTH_READ, OTHER_DOCUMENTED_READS, type DocumentedRead } from './documented';
 import type { Prober } from './prober';
 
 const REPEATS = 4;
 
 /** Health, licenses and cluster. */
 export async function probeServices(prober: Prober): Promise<void> {
-  const health = await prober.get(templateOf(HEALTH_ALL));
+  const health = await prober.get(templateOf(HEALTH_READ));
   if (health.isSuccess) {
     const { document } = health;
     const cpuKey = ['CPU-UTILIZATION4', 'CPU-UTILIZATION'].find((key) => document[key] !== undefined);
@@ -14,13 +14,13 @@ export async function probeServices(prober: Prober): Promise<void> {
     if (count !== undefined) prober.found('healthNumbers', typeof count === 'string' ? 'text' : 'number');
     if (document['DISK-UTILIZATION'] !== undefined) prober.found('diskUnknown', Number(document['DISK-UTILIZATION']) === -1);
   }
-  for (const read of OTHER_READS) await prober.get(templateOf(read));
+  for (const read of OTHER_DOCUMENTED_READS) await prober.get(templateOf(read));
 }
 
 /** Repeats the documented reads that succeeded, for the times. Stops when the requests are used up. */
 export async function measureTimes(prober: Prober): Promise<void> {
   const succeeded = new Set(prober.toEndpoints().flatMap(({ path, status }) => (status === 200 ? [path] : [])));
-  const templates = [HEALTH_ALL, ...OTHER_READS].map(templateOf).filter((template) => succeeded.has(template));
+  const templates = [HEALTH_READ, ...OTHER_DOCUMENTED_READS].map(templateOf).filter((template) => succeeded.has(template));
   for (let repeat = 0; repeat < REPEATS; repeat++) {
     for (const template of templates) {
       if (prober.pacer.remaining === 0) return;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isObject, readBoolean, type JsonObject } from '../model/json';
 import { encodeQuery } from '../model/path';
 import { NULLABLE_RECORD_FIELDS, SESSIONS_PATH } from './documented';
-import type { Observation, Prober } from './prober';
+import type { ProbeResponse, Prober } from './prober';
 
 const MAX_PAGE = 200;
 const NAME = 'active-user-name';
@@ -41,7 +41,7 @@ async function readPageByName(prober: Prober, name: string, kind = '*'): Promise
   return toPage(await prober.get(`${SESSIONS_PATH}?name=${kind}`, { path }));
 }
 
-function toPage({ document, isSuccess }: Observation): Page {
+function toPage({ document, isSuccess }: ProbeResponse): Page {
   const inside = isObject(document['active-users']) ? document['active-users'] : undefined;
   const container = inside?.['active-user-records'];
   const list = isObject(container) ? container['active-user-record'] : undefined;

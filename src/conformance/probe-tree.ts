@@ -1,33 +1,33 @@
 import { isObject, type JsonObject } from '../model/json';
 import { encodeSegment } from '../model/path';
-import { CONFIGURATION, ESAPS } from './documented';
-import type { Observation, Prober } from './prober';
+import { CONFIGURATION_PATH, ESAP_PACKAGES_PATH } from './documented';
+import type { ProbeResponse, Prober } from './prober';
 
 /** Branches with documented names. */
 const BRANCHES = (
   'administrators,administrators/admin-realms,administrators/admin-roles,authentication,authentication/auth-servers,system,users,' +
   'users/user-roles,users/user-realms,users/resource-policies'
 ).split(',');
-const SERVERS = `${CONFIGURATION}/authentication/auth-servers`;
-const REALMS = `${CONFIGURATION}/administrators/admin-realms/realm`;
-const ROLES = `${CONFIGURATION}/administrators/admin-roles/admin-role`;
+const SERVERS = `${CONFIGURATION_PATH}/authentication/auth-servers`;
+const REALMS = `${CONFIGURATION_PATH}/administrators/admin-realms/realm`;
+const ROLES = `${CONFIGURATION_PATH}/administrators/admin-roles/admin-role`;
 const MAX_SERVERS = 8;
 const MAX_REALMS = 6;
 
 /** A local auth server that administrators do not use. Its name never leaves the check. */
-export interface LocalServer {
+export interface LocalAuthServer {
   readonly name: string;
   /** Its position in the list of servers, from 1. */
   readonly position: number;
 }
 
 /** Reads the documented parts of the tree. Returns the server where a check with writes may create a user. */
-export async function probeTree(prober: Prober): Promise<LocalServer | undefined> {
-  await prober.get(CONFIGURATION);
+export async function probeTree(prober: Prober): Promise<LocalAuthServer | undefined> {
+  await prober.get(CONFIGURATION_PATH);
   await probeBranches(prober);
   await probeUac(prober);
-  await prober.get(ESAPS);
-  await prober.get(`${ESAPS}?expand`);
+  await prober.get(ESAP_PACKAGES_PATH);
+  await prober.get(`${ESAP_PACKAGES_PATH}?expand`);
   const administrationServers = await probeRealms(prober);
   await probeSessionOptions(prober);
   return probeServers(prober, administrationServers);
@@ -37,7 +37,7 @@ async function probeBranches(prober: Prober): Promise<void> {
   const forbidden: string[] = [];
   for (const branch of BRANCHES) {
     if (forbidden.some((one) => branch.startsWith(`${one}/`))) continue;
-    const { status, document } = await prober.get(`${CONFIGURATION}/${branch}`);
+    const { status, document } = await prober.get(`${CONFIGURATION_PATH}/${branch}`);
     if (status === 403) forbidden.push(branch);
     if (branch === 'authentication/auth-servers') readCollectionInParent(prober, document['auth-server']);
   }
@@ -52,7 +52,7 @@ function readCollectionInParent(prober: Prober, collection: unknown): void {
 }
 
 async function probeUac(prober: Prober): Promise<void> {
-  const uac = await prober.get(`${CONFIGURATION}/uac`);
+  const uac = await prober.get(`${CONFIGURATION_PATH}/uac`);
   if (uac.status === 404) prober.found('uac', 'absent');
   else if (uac.isSuccess)
     prober.found('uac', uac.document['networkDeviceAdministration'] === undefined ? 'plain' : 'device-administration');
@@ -80,12 +80,12 @@ async function probeSessionOptions(prober: Prober): Promise<void> {
   if (isSuccess) prober.found('sessionOptionsExtra', document['max-timeout'] !== undefined || document['reminder-time'] !== undefined);
 }
 
-async function probeServers(prober: Prober, administrationServers: ReadonlySet<string>): Promise<LocalServer | undefined> {
+async function probeServers(prober: Prober, administrationServers: ReadonlySet<string>): Promise<LocalAuthServer | undefined> {
   const list = await prober.get(`${SERVERS}/auth-server`);
   const [entry] = entriesOf(list);
   if (entry === undefined) prober.skip('entryLinks', 'the list of auth servers could not be read');
   else prober.found('entryLinks', typeof entry === 'string' ? 'text' : isObject(entry) && entry['href'] !== undefined ? 'href' : 'none');
-  let writable: LocalServer | undefined;
+  let writable: LocalAuthServer | undefined;
   let hasUser = false;
   const catalogs = new Set<string>();
   for (const [index, name] of entryNames(list).slice(0, MAX_SERVERS).entries()) {
@@ -131,13 +131,13 @@ async function probeLocalUsers(prober: Prober, base: string): Promise<readonly s
   return names;
 }
 
-function entriesOf({ document }: Observation, key?: string): readonly unknown[] {
+function entriesOf({ document }: ProbeResponse, key?: string): readonly unknown[] {
   const lists = key === undefined ? Object.values(document) : [document[key]];
   const list = lists.find((value) => Array.isArray(value));
   return Array.isArray(list) ? list : [];
 }
 
-function entryNames(observation: Observation): string[] {
+function entryNames(observation: ProbeResponse): string[] {
   return namesOf(entriesOf(observation));
 }
 

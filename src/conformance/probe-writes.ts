@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { isObject, type JsonObject } from '../model/json';
 import { encodeSegment } from '../model/path';
-import { CONFIGURATION } from './documented';
-import type { LocalServer } from './probe-tree';
-import type { Observation, Prober } from './prober';
+import { CONFIGURATION_PATH } from './documented';
+import type { LocalAuthServer } from './probe-tree';
+import type { ProbeResponse, Prober } from './prober';
 
-const ROLES = `${CONFIGURATION}/users/user-roles/user-role`;
+const ROLES = `${CONFIGURATION_PATH}/users/user-roles/user-role`;
 const LOGIN = '/api/v1/realm_auth';
 /** Marks a second entry of the profile for the same path. */
 const AGAIN = '#again';
@@ -22,7 +22,7 @@ interface Collection {
 }
 
 /** Creates one local user and one role, learns how writes are answered, and removes both. */
-export async function probeWrites(prober: Prober, server: LocalServer | undefined, realm: string | undefined): Promise<void> {
+export async function probeWrites(prober: Prober, server: LocalAuthServer | undefined, realm: string | undefined): Promise<void> {
   if (realm !== undefined && realm !== '') await probeRefusedLogin(prober, realm);
   else prober.skip('wrongPasswordStatus', 'the login has no realm');
   if (server) await probeUser(prober, server);
@@ -37,8 +37,8 @@ async function probeRefusedLogin(prober: Prober, realm: string): Promise<void> {
   if (status === 401 || status === 403) prober.found('wrongPasswordStatus', status);
 }
 
-async function probeUser(prober: Prober, server: LocalServer): Promise<void> {
-  const template = `${CONFIGURATION}/authentication/auth-servers/auth-server/*/local/users/user`;
+async function probeUser(prober: Prober, server: LocalAuthServer): Promise<void> {
+  const template = `${CONFIGURATION_PATH}/authentication/auth-servers/auth-server/*/local/users/user`;
   const path = template.replace('*', encodeSegment(server.name));
   const label = `the local user (in auth server number ${server.position} of the list)`;
   const body = {
@@ -130,7 +130,7 @@ async function withItem(prober: Prober, collection: Collection, values: JsonObje
 async function removeItem(prober: Prober, collection: Collection, name: string): Promise<void> {
   const { path, template, label } = collection;
   const item = `${path}/${encodeSegment(name)}`;
-  const remove = (suffix: string): Promise<Observation> =>
+  const remove = (suffix: string): Promise<ProbeResponse> =>
     prober.cleanUp({ template: `${template}/*${suffix}`, path: item, method: 'DELETE' });
   const removed = await remove('');
   if (isCarriedOut(removed)) {
@@ -159,24 +159,24 @@ async function findName(prober: Prober, { path, template }: Collection, name: st
   return names.find((one): one is string => typeof one === 'string' && one.toLowerCase() === name.toLowerCase());
 }
 
-function readCreation(prober: Prober, created: Observation): void {
+function readCreation(prober: Prober, created: ProbeResponse): void {
   readContentType(prober, created);
   readEnvelope(prober, created);
   if ([200, 201, 204].includes(created.status)) prober.found('createStatus', created.status);
 }
 
-function readUpdate(prober: Prober, update: Observation): void {
+function readUpdate(prober: Prober, update: ProbeResponse): void {
   if (!isCarriedOut(update)) return;
   readContentType(prober, update);
   if ([200, 201, 204].includes(update.status)) prober.found('updateStatus', update.status);
 }
 
-function readContentType(prober: Prober, { status, contentType }: Observation): void {
+function readContentType(prober: Prober, { status, contentType }: ProbeResponse): void {
   if (status === 204) prober.found('noContentType', contentType.startsWith('application/json'));
 }
 
 /** The result envelope of a success. */
-function readEnvelope(prober: Prober, { document }: Observation): void {
+function readEnvelope(prober: Prober, { document }: ProbeResponse): void {
   const { result } = document;
   if (!isObject(result)) return;
   const [info, warnings] = [listOf(result, 'info'), listOf(result, 'warnings')];
@@ -190,7 +190,7 @@ function readEnvelope(prober: Prober, { document }: Observation): void {
   else if (text.startsWith('The operation succeeded')) prober.found('successText', 'long');
 }
 
-function readRefusal(prober: Prober, refused: Observation): void {
+function readRefusal(prober: Prober, refused: ProbeResponse): void {
   if (isCarriedOut(refused)) {
     prober.note('A second creation with the same name succeeds.', 'users.create and config.create may overwrite an item.');
     return;
@@ -217,7 +217,7 @@ function listOf(result: JsonObject, name: string): readonly unknown[] {
 }
 
 /** A success without errors in its envelope. */
-function isCarriedOut({ isSuccess, document }: Observation): boolean {
+function isCarriedOut({ isSuccess, document }: ProbeResponse): boolean {
   const { result } = document;
   return isSuccess && !(isObject(result) && listOf(result, 'errors').length > 0);
 }

@@ -2,18 +2,18 @@ import { asGatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import type { RawConnection, RawReply, RawRequest } from '../model/raw-exchange';
 import { KeyNames } from './key-names';
-import type { Pacer } from './pacer';
-import { endpointName, type ProfileEndpoint, type VariantValue } from './profile';
-import { Shape } from './shape';
+import type { RequestPacer } from './pacer';
+import { formatEndpointName, type ProfileEndpoint, type VariantValue } from './profile';
+import { ResponseShape } from './response-shape';
 
 /** A probe: the request, and the form of its path that may be shown. */
-export interface Probe extends Partial<RawRequest> {
+export interface ProbeRequest extends Partial<RawRequest> {
   /** Path and query with `*` for names. */
   readonly template: string;
 }
 
 /** A response as probes look at it. A status of 0 means that none came. */
-export interface Observation {
+export interface ProbeResponse {
   readonly status: number;
   readonly body: ProfileEndpoint['body'];
   readonly contentType: string;
@@ -24,7 +24,7 @@ export interface Observation {
 }
 
 /** One line of the report: a fixed text without values of the appliance. */
-export interface Fact {
+export interface ReportLine {
   readonly text: string;
   /** What it means for flows; set where the appliance differs from the interface description. */
   readonly meaning?: string;
@@ -41,7 +41,7 @@ interface EndpointRecord {
   readonly credentials?: string;
   readonly status: number;
   readonly body: ProfileEndpoint['body'];
-  readonly shape: Shape;
+  readonly shape: ResponseShape;
   bytes: number;
   readonly times: number[];
 }
@@ -59,12 +59,12 @@ const FATAL = new Set([
   'TLS',
 ]);
 
-const NO_RESPONSE: Observation = { status: 0, body: 'empty', contentType: '', hasEtag: false, document: {}, isSuccess: false };
+const NO_RESPONSE: ProbeResponse = { status: 0, body: 'empty', contentType: '', hasEtag: false, document: {}, isSuccess: false };
 
 /** Sends probes and records what may be shown of their responses. Values stay in memory and only for comparison. */
 export class Prober {
   readonly variants: Record<string, VariantValue> = {};
-  readonly facts: Fact[] = [];
+  readonly facts: ReportLine[] = [];
   readonly untried: UntriedProbe[] = [];
   /** What a check with writes could not remove. */
   readonly leftBehind: string[] = [];
@@ -77,21 +77,21 @@ export class Prober {
 
   constructor(
     readonly connection: RawConnection,
-    readonly pacer: Pacer,
+    readonly pacer: RequestPacer,
     readonly onStep: (step: string) => void,
   ) {}
 
-  async get(template: string, more: Omit<Probe, 'template' | 'method'> = {}): Promise<Observation> {
+  async get(template: string, more: Omit<ProbeRequest, 'template' | 'method'> = {}): Promise<ProbeResponse> {
     return this.send({ ...more, template, method: 'GET' });
   }
 
-  async send(probe: Probe): Promise<Observation> {
+  async send(probe: ProbeRequest): Promise<ProbeResponse> {
     await this.pacer.reserve();
     return this.#exchange(probe);
   }
 
   /** Sends a probe that removes something, also when the check was canceled or has used up its requests. Never fails. */
-  async cleanUp(probe: Probe): Promise<Observation> {
+  async cleanUp(probe: ProbeRequest): Promise<ProbeResponse> {
     await this.pacer.reserveCleanup();
     try {
       return await this.#exchange({ ...probe, isCleanup: true });
@@ -101,12 +101,12 @@ export class Prober {
   }
 
   /** Sends the same probe several times at once. */
-  async sendAtOnce(count: number, probe: Probe): Promise<Observation[]> {
+  async sendAtOnce(count: number, probe: ProbeRequest): Promise<ProbeResponse[]> {
     await this.pacer.reserve(count);
     return Promise.all(Array.from({ length: count }, () => this.#exchange(probe)));
   }
 
-  async #exchange({ template, method = 'GET', path = template, ...more }: Probe): Promise<Observation> {
+  async #exchange({ template, method = 'GET', path = template, ...more }: ProbeRequest): Promise<ProbeResponse> {
     this.onStep(`${method} ${template}`);
     try {
       const reply = await this.connection.send({ method, path, ...more });
@@ -120,18 +120,27 @@ export class Prober {
     }
   }
 
-  #record(method: string, path: string, sentWith: RawRequest['credentials'], reply: RawReply): Observation {
+  #record(method: string, path: string, sentWith: RawRequest['credentials'], reply: RawReply): ProbeResponse {
     const { status, contentType, hasEtag, text, bytes, ms } = reply;
     const json = parseBody(text);
     const body: EndpointRecord['body'] =
       text.trim() === '' ? 'empty' : json !== undefined ? 'json' : text.trimStart().startsWith('<') ? 'html' : 'text';
     const credentials = sentWith === undefined || sentWith === 'session' ? {} : { credentials: nameCredentials(sentWith) };
-    const name = endpointName({ method, path, ...credentials });
+    const name = formatEndpointName({ method, path, ...credentials });
     const isSuccess = status >= 200 && status < 300;
     const known = this.#endpoints.get(name);
     // Of several names, one that exists says most.
     const isBetter = known !== undefined && isSuccess && known.status >= 300;
-    const fresh: EndpointRecord = { method, path, ...credentials, status, body, shape: new Shape(), bytes: 0, times: known?.times ?? [] };
+    const fresh: EndpointRecord = {
+      method,
+      path,
+      ...credentials,
+      status,
+      body,
+      shape: new ResponseShape(),
+      bytes: 0,
+      times: known?.times ?? [],
+    };
     const record = !known || isBetter ? fresh : known;
     this.#endpoints.set(name, record);
     record.times.push(ms);
@@ -164,7 +173,7 @@ export class Prober {
   timesByEndpoint(): [string, readonly number[]][] {
     return [...this.#endpoints.values()]
       .filter(({ credentials }) => credentials === undefined)
-      .map((one) => [endpointName(one), one.times]);
+      .map((one) => [formatEndpointName(one), one.times]);
   }
 }
 

@@ -1,7 +1,7 @@
 import { badInput } from '../model/error';
 import { isObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
-import { mainKinds, type ProfileKeys } from './shape';
+import { parseKindsWithoutNull, type ProfileKeys } from './response-shape';
 
 export const PROFILE_FORMAT = 'gateway-profile/1';
 
@@ -84,9 +84,9 @@ export function compareProfiles(before: ConformanceProfile, after: ConformancePr
     if (was === undefined || is === undefined || isSameClock(name, was, is)) continue;
     add(`variant ${name}`, 'value', was, is);
   }
-  const later = new Map(after.endpoints.map((endpoint) => [endpointName(endpoint), endpoint]));
+  const later = new Map(after.endpoints.map((endpoint) => [formatEndpointName(endpoint), endpoint]));
   for (const endpoint of before.endpoints) {
-    const name = endpointName(endpoint);
+    const name = formatEndpointName(endpoint);
     const other = later.get(name);
     if (!other) continue;
     add(name, 'status', endpoint.status, other.status);
@@ -109,7 +109,7 @@ function compareKeys(before: ProfileKeys, after: ProfileKeys, add: (key: string,
       if (!(was ?? is ?? '').endsWith('?')) add(key, was ?? null, is ?? null);
       continue;
     }
-    const [kindsBefore, kindsAfter] = [mainKinds(was), mainKinds(is)];
+    const [kindsBefore, kindsAfter] = [parseKindsWithoutNull(was), parseKindsWithoutNull(is)];
     if (kindsBefore.length > 0 && kindsAfter.length > 0 && kindsBefore.join() !== kindsAfter.join())
       add(key, kindsBefore.join('|'), kindsAfter.join('|'));
   }
@@ -127,6 +127,6 @@ function namesOf(before: object, after: object): string[] {
   return [...new Set([...Object.keys(before), ...Object.keys(after)])];
 }
 
-export function endpointName({ method, path, credentials }: Pick<ProfileEndpoint, 'method' | 'path' | 'credentials'>): string {
+export function formatEndpointName({ method, path, credentials }: Pick<ProfileEndpoint, 'method' | 'path' | 'credentials'>): string {
   return `${method} ${path}${credentials === undefined ? '' : ` (${credentials})`}`;
 }

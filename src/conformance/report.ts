@@ -1,28 +1,28 @@
 import {
-  HEALTH_ALL,
+  HEALTH_READ,
   LOCAL_USER_KEYS,
-  OTHER_READS,
+  OTHER_DOCUMENTED_READS,
   SESSIONS_PATH,
-  SESSION_KEYS,
-  SYSTEM_INFORMATION,
-  TREE_KEYS,
-  VARYING_KEY,
+  SESSION_LIST_KEYS,
+  SYSTEM_INFORMATION_READ,
+  DOCUMENTED_TREE_KEYS,
+  VARYING_KEY_PATTERN,
 } from './documented';
 import { templateOf } from './probe-services';
-import { endpointName, type ConformanceProfile, type ProfileEndpoint } from './profile';
+import { formatEndpointName, type ConformanceProfile, type ProfileEndpoint } from './profile';
 import type { Prober } from './prober';
-import { mainKinds, type ProfileKeys } from './shape';
-import { NOT_PROBED, TRAITS } from './traits';
+import { parseKindsWithoutNull, type ProfileKeys } from './response-shape';
+import { UNPROBED_VARIANTS, APPLIANCE_TRAITS } from './traits';
 
 const LOCAL_USER_PATH = '/api/v1/configuration/authentication/auth-servers/auth-server/*/local/users/user/*';
 const DOCUMENTED_KEYS: ReadonlyMap<string, ProfileKeys> = new Map([
-  ...[SYSTEM_INFORMATION, HEALTH_ALL, ...OTHER_READS].map((read) => [templateOf(read), read.keys] as const),
-  ...Object.entries(TREE_KEYS),
-  [SESSIONS_PATH, SESSION_KEYS],
+  ...[SYSTEM_INFORMATION_READ, HEALTH_READ, ...OTHER_DOCUMENTED_READS].map((read) => [templateOf(read), read.keys] as const),
+  ...Object.entries(DOCUMENTED_TREE_KEYS),
+  [SESSIONS_PATH, SESSION_LIST_KEYS],
   [LOCAL_USER_PATH, LOCAL_USER_KEYS],
 ]);
 
-export interface ReportInput {
+export interface ConformanceReportInput {
   readonly prober: Prober;
   readonly profile: ConformanceProfile;
   readonly hasWrites: boolean;
@@ -31,7 +31,7 @@ export interface ReportInput {
 }
 
 /** The report for people, in Markdown. It has keys, kinds, statuses, sizes and times, and no values of the appliance. */
-export function writeReport(input: ReportInput): string {
+export function writeConformanceReport(input: ConformanceReportInput): string {
   const { profile, prober, failure } = input;
   const end = failure === undefined ? 'The check ran to its end.' : `**The check ended early: ${failure}**`;
   return [
@@ -58,7 +58,7 @@ function section(title: string, lines: readonly string[]): string[] {
 }
 
 function linesOfTraits({ variants }: ConformanceProfile, wantsDifferences: boolean): string[] {
-  return Object.entries(TRAITS).flatMap(([name, { question, usual, meaning }]) => {
+  return Object.entries(APPLIANCE_TRAITS).flatMap(([name, { question, usual, meaning }]) => {
     const found = variants[name];
     if (found === undefined || (found !== usual) !== wantsDifferences) return [];
     const answer = `- ${question}: \`${showValue(found)}\``;
@@ -87,7 +87,7 @@ function linesOfKeys({ endpoints }: ConformanceProfile): string[] {
   return endpoints.flatMap((endpoint) => {
     const documented = endpoint.method === 'GET' && endpoint.credentials === undefined ? DOCUMENTED_KEYS.get(endpoint.path) : undefined;
     if (!documented || endpoint.status !== 200 || Object.keys(documented).length === 0) return [];
-    return describeKeys(endpoint, documented).map((text) => `- \`${endpointName(endpoint)}\`: ${text}`);
+    return describeKeys(endpoint, documented).map((text) => `- \`${formatEndpointName(endpoint)}\`: ${text}`);
   });
 }
 
@@ -98,13 +98,13 @@ function describeKeys({ keys }: ProfileEndpoint, documented: ProfileKeys): strin
   };
   const missing = Object.keys(documented).filter((path) => keys[path] === undefined && isSeen(path));
   const otherKinds = Object.entries(documented).flatMap(([path, expected]) => {
-    const found = mainKinds(keys[path] ?? '').filter((kind) => kind !== '');
+    const found = parseKindsWithoutNull(keys[path] ?? '').filter((kind) => kind !== '');
     return found.some((kind) => !expected.split('|').includes(kind)) ? [`\`${path}\` is ${found.join(' or ')}`] : [];
   });
   const parents = Object.keys(documented);
   const further = Object.keys(keys).filter(
     (path) =>
-      !VARYING_KEY.test(path) &&
+      !VARYING_KEY_PATTERN.test(path) &&
       documented[path] === undefined &&
       !parents.some((one) => one.startsWith(`${path}/`)) &&
       !path.endsWith('[]'),
@@ -117,20 +117,22 @@ function describeKeys({ keys }: ProfileEndpoint, documented: ProfileKeys): strin
   ];
 }
 
-function linesOfUntried({ prober, profile, hasWrites }: ReportInput): string[] {
-  const withoutWrites = Object.keys(TRAITS).filter((name) => TRAITS[name]?.needsWrites && profile.variants[name] === undefined);
+function linesOfUntried({ prober, profile, hasWrites }: ConformanceReportInput): string[] {
+  const withoutWrites = Object.keys(APPLIANCE_TRAITS).filter(
+    (name) => APPLIANCE_TRAITS[name]?.needsWrites && profile.variants[name] === undefined,
+  );
   return [
     ...prober.untried.map(({ what, why }) => `- ${what}: ${why}.`),
     ...(hasWrites ? [] : [`- ${withoutWrites.join(', ')}: the check had no writes.`]),
-    ...Object.entries(NOT_PROBED).map(([name, why]) => `- ${name}: ${why}.`),
+    ...Object.entries(UNPROBED_VARIANTS).map(([name, why]) => `- ${name}: ${why}.`),
   ];
 }
 
 function tableOfEndpoints({ endpoints, times }: ConformanceProfile): string[] {
   const rows = endpoints.map((endpoint) => {
     const { status, body, bytes } = endpoint;
-    const time = times[endpointName(endpoint)];
-    const cells = [`\`${endpointName(endpoint)}\``, status, body, bytes, time?.count ?? '', time?.median ?? '', time?.p95 ?? ''];
+    const time = times[formatEndpointName(endpoint)];
+    const cells = [`\`${formatEndpointName(endpoint)}\``, status, body, bytes, time?.count ?? '', time?.median ?? '', time?.p95 ?? ''];
     return `| ${cells.join(' | ')} |`;
   });
   return ['| request | status | body | bytes | count | median (ms) | 95th percentile (ms) |', '|---|---|---|---|---|---|---|', ...rows];

@@ -1,7 +1,7 @@
 import type { VariantValue } from './profile';
 
 /** One way in which appliances differ, for the report. */
-export interface Trait {
+export interface ApplianceTrait {
   /** What the check asks. */
   readonly question: string;
   /** The documented behavior. */
@@ -13,11 +13,16 @@ export interface Trait {
 }
 
 const HANDLED = 'The nodes handle it.';
-const trait = (question: string, usual: VariantValue, meaning = HANDLED): Trait => ({ question, usual, meaning });
-const written = (question: string, usual: VariantValue, meaning = HANDLED): Trait => ({ question, usual, meaning, needsWrites: true });
+const trait = (question: string, usual: VariantValue, meaning = HANDLED): ApplianceTrait => ({ question, usual, meaning });
+const written = (question: string, usual: VariantValue, meaning = HANDLED): ApplianceTrait => ({
+  question,
+  usual,
+  meaning,
+  needsWrites: true,
+});
 
 /** By the names of the simulator's variants. */
-export const TRAITS: Readonly<Record<string, Trait>> = {
+export const APPLIANCE_TRAITS: Readonly<Record<string, ApplianceTrait>> = {
   legacyLogin: trait('Methods of the login without a realm', 'post', 'Choose the login by realm if it is unsupported.'),
   restAccess: trait('The account may use the REST interface', true, 'No operation works. Allow REST access for the account.'),
   loginAnswer: trait('What the login answers', 'key', 'No operation works. Check the URL and that the realm allows REST access.'),
@@ -73,7 +78,7 @@ export const TRAITS: Readonly<Record<string, Trait>> = {
 };
 
 /** What no check finds, with the reason. */
-export const NOT_PROBED: Readonly<Record<string, string>> = {
+export const UNPROBED_VARIANTS: Readonly<Record<string, string>> = {
   lockAfter: 'an account would be locked',
   idleUnitMs: 'a key would have to be idle for an hour',
   sourceIpEveryRequest: 'the source addresses of a realm would have to be changed',

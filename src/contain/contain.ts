@@ -5,7 +5,7 @@ import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
 import type { RecordSigner } from '../model/record-signer';
 import { safeMessage, trusted } from '../model/safe-message';
-import { isPastContainmentEnd, forgetContainmentEnd, noteContainmentEnd } from './containment-end';
+import { isPastContainmentEnd, forgetContainmentEnd, recordContainmentEnd } from './containment-end';
 import { createNameMatcher, findSimilarNames, NAME_MATCHES, type NameMatch } from '../model/user-names';
 import { getSubjectName, type ContainedAccount, type ContainmentRecord } from './containment-record';
 import { readContainments, getContainmentStores, type StoredContainment, type ContainmentStore } from './containment-store';
@@ -72,7 +72,7 @@ export async function containUsers(request: ContainRequest, actions: Containment
     // A dry run writes nothing, here or at the appliance.
     if (!actions.isDryRun) {
       await stored.store.put(stored.record);
-      if (isLater) noteContainmentEnd(stored.record);
+      if (isLater) recordContainmentEnd(stored.record);
     }
     const accountResult = await disableAccounts(stored, actions, enabledServers);
     fault = accountResult.fault;

@@ -21,7 +21,7 @@ type Record = Pick<ContainmentRecord, 'id' | 'until' | 'releasing'>;
 const endsById = new Map<string, End>();
 
 /** Notes the end of a containment that this process has just started or extended. */
-export function noteContainmentEnd(record: Record): void {
+export function recordContainmentEnd(record: Record): void {
   endsById.set(record.id, createEnd(record, true));
 }
 

@@ -10,6 +10,7 @@ import { AtomicFile, removeStalePartials, syncFolder } from '../files/atomic-fil
 import { retryWhileLocked } from '../files/retry-locked';
 import { withLockFile } from '../files/lock-file';
 import { isContainmentRecord, type ContainmentRecord } from './containment-record';
+import { createProcessMap } from '../model/process-state';
 
 /** The records of a store. A fault of one file does not hide the others. */
 export interface ContainmentStoreContents {
@@ -175,18 +176,13 @@ class ContainmentStores {
   }
 }
 
-const storesByAppliance = new Map<string, ContainmentStores>();
+const storesByAppliance = createProcessMap<ContainmentStores>('containment stores');
 
 /** The stores of an appliance by its hash. */
 export function getContainmentStores(appliance: string): ContainmentStores {
   let stores = storesByAppliance.get(appliance);
   if (!stores) storesByAppliance.set(appliance, (stores = new ContainmentStores(appliance)));
   return stores;
-}
-
-/** Resets the state of the process. For tests. */
-export function resetContainmentStores(): void {
-  storesByAppliance.clear();
 }
 
 /** A containment with its store. */

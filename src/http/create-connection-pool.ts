@@ -8,6 +8,7 @@ import { CONNECT_TIMEOUT_MS } from './shared-pool';
 import { GatewayError } from '../model/error';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
 import { safeMessage } from '../model/safe-message';
+import { createProcessMap } from '../model/process-state';
 
 /** Idle sockets outlive the usual polling interval of one minute, because a new connection costs ten times as much as a reused one. */
 const KEEP_ALIVE_MS = 75_000;
@@ -146,7 +147,7 @@ function readStreamEnd(tcpSocket: Socket): Promise<StreamEnd> {
 }
 
 /** Appliances with the same certificates share a context; a thousand appliances would otherwise hold a thousand copies of a CA. */
-const secureContexts = new Map<string, WeakRef<SecureContext>>();
+const secureContexts = createProcessMap<WeakRef<SecureContext>>('secure contexts');
 const contextRegistry = new FinalizationRegistry<string>((name) => {
   if (!secureContexts.get(name)?.deref()) secureContexts.delete(name);
 });
@@ -160,11 +161,6 @@ function getSecureContext(options: Record<string, unknown>): SecureContext {
   secureContexts.set(key, new WeakRef(context));
   contextRegistry.register(context, key);
   return context;
-}
-
-/** Lists the contexts in use. For tests. */
-export function listCachedSecureContexts(): SecureContext[] {
-  return [...secureContexts.values()].flatMap((context) => context.deref() ?? []);
 }
 
 function createContext(options: Record<string, unknown>): SecureContext {

@@ -3,6 +3,7 @@ import type { CheckedSettings, ProxySettings } from '../model/settings';
 import type { EndpointState } from './response-collector';
 import type { ConnectionPool } from './connection-pool';
 import { RateLimiter } from './rate-limiter';
+import { createProcessMap } from '../model/process-state';
 
 /** Limits of one member of a shared pool. */
 export interface PoolLimits {
@@ -14,7 +15,7 @@ export interface PoolLimits {
 /** Maximum time to establish a connection. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 
-const pools = new Map<string, SharedPool>();
+const pools = createProcessMap<SharedPool>('connection pools');
 
 /** Connections to one appliance that several gateways share. The strictest limits of all members apply. */
 export class SharedPool {
@@ -112,9 +113,4 @@ export function poolKey(accountKey: string, { origin, tls = {}, timeout }: Check
       .update(JSON.stringify([accountKey, ...connectionParts, Math.min(timeout * 1000, CONNECT_TIMEOUT_MS)]))
       .digest('hex')
   );
-}
-
-/** Counts the shared pools. For tests. */
-export function countSharedPools(): number {
-  return pools.size;
 }

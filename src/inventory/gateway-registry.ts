@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Gateway, type GatewayOptions } from '../gateway';
-import { sortKeys } from '../model/json';
+import { sortObjectsReplacer } from '../model/json';
 import type { Settings } from '../model/settings';
 
 /** Unused gateways stay open this long, because a deploy creates each inventory again and a file can lose an appliance for a moment. */
@@ -75,5 +75,5 @@ export class GatewayRegistry {
 
 /** A digest, because the settings contain secrets. */
 function settingsFingerprint(settings: Settings): string {
-  return createHash('sha256').update(JSON.stringify(settings, sortKeys)).digest('base64');
+  return createHash('sha256').update(JSON.stringify(settings, sortObjectsReplacer)).digest('base64');
 }

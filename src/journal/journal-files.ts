@@ -20,7 +20,7 @@ const MAX_JOURNAL_FILE_BYTES = 256 * 1024 * 1024;
 export const UNDO_FOLDER = 'undo';
 
 /** Files that this process still writes to. */
-export const filesInUse = new Set<string>();
+export const journalFilesInUse = new Set<string>();
 
 /** Creates a unique file name. */
 export function createFileName(day: string): string {
@@ -51,7 +51,7 @@ export function parseDay(name: string): string {
 /** Returns whether no process writes to the file any more. A process on another machine counts as gone. */
 export async function isWriterProcessGone(folder: string, name: string): Promise<boolean> {
   const path = join(folder, name);
-  if (filesInUse.has(path)) return false;
+  if (journalFilesInUse.has(path)) return false;
   const [, , host = '', pid = ''] = FILE_NAME.exec(name) ?? [];
   return host !== HOST_HASH || isOwnerGone(path, host, Number(pid));
 }

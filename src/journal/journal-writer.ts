@@ -5,9 +5,10 @@ import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
 import type { RecordSigner } from '../model/record-signer';
 import { syncFolder } from '../files/atomic-file';
-import { findChainEnds, listFileNames, UNDO_FOLDER, createFileName, getCurrentDay, filesInUse } from './journal-files';
+import { findChainEnds, listFileNames, UNDO_FOLDER, createFileName, getCurrentDay, journalFilesInUse } from './journal-files';
 import { sealLine, sha256, type JournalEntry, type ChainLink } from './journal-line';
 import { JournalMemory, type WrittenLine } from './journal-memory';
+import { createProcessMap } from '../model/process-state';
 
 /** The fields of a line except its id and the chain, which are added when it is written. */
 export type EntryFields = Omit<JournalEntry, 'id'>;
@@ -39,12 +40,7 @@ interface OpenFiles {
   count: number;
 }
 
-const writers = new Map<string, JournalWriter>();
-
-/** Forgets what this process has written, like a restart. For tests. */
-export function resetJournalWriters(): void {
-  writers.clear();
-}
+const writers = createProcessMap<JournalWriter>('journal writers');
 
 /** A line in the file that may not be on the disk yet. */
 type AnnouncedLine = readonly [pending: PendingLine, id: string];
@@ -237,13 +233,13 @@ export class JournalWriter {
     const name = createFileName(day);
     const path = join(this.folder, name);
     const undoFile = await open(join(undoFolder, name), 'ax', 0o600);
-    filesInUse.add(path);
+    journalFilesInUse.add(path);
     try {
       const journalFile = await open(path, 'wx', 0o600);
       await syncFolder(this.folder);
       return { day, name, journalFile, undoFile, follows, size: 0, prev: '', count: 0 };
     } catch (error) {
-      filesInUse.delete(path);
+      journalFilesInUse.delete(path);
       await undoFile.close();
       throw error;
     }
@@ -279,5 +275,5 @@ async function writeAll(handle: FileHandle, bytes: Buffer, position: number | nu
 
 async function closeFiles({ journalFile, undoFile, name }: OpenFiles, folder: string): Promise<void> {
   await Promise.all([journalFile.close(), undoFile.close()]).catch(() => undefined);
-  filesInUse.delete(join(folder, name));
+  journalFilesInUse.delete(join(folder, name));
 }

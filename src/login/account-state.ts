@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Redactor } from '../model/redaction';
 import type { PendingLogin, SessionApiKey } from './pending-login';
 import type { CheckedSettings } from '../model/settings';
+import { createProcessMap } from '../model/process-state';
 
 /** A full deploy closes every gateway and then recreates it. The key survives this gap. */
 const RETAIN_AFTER_CLOSE_MS = 90_000;
@@ -64,7 +65,7 @@ export class AccountState {
   }
 }
 
-const accounts = new Map<string, AccountState>();
+const accounts = createProcessMap<AccountState>('accounts');
 
 /** Returns the shared state of the account and joins it. */
 export function joinAccount(accountKey: string, redactor: Redactor): AccountState {
@@ -85,16 +86,6 @@ export function leaveAccount(accountKey: string, state: AccountState, redactor: 
   // Without a key or a pending step, nothing needs to survive a deploy.
   if (state.key || state.pendingStep !== undefined) state.wipeTimer = setTimeout(wipe, RETAIN_AFTER_CLOSE_MS).unref();
   else wipe();
-}
-
-/** Counts the cached accounts. For tests. */
-export function countCachedAccounts(): number {
-  return accounts.size;
-}
-
-/** Resets the process state for tests. Existing gateways keep theirs. */
-export function resetAccounts(): void {
-  accounts.clear();
 }
 
 /** Hashes the credentials and the address. Every setting that a login uses changes the hash. */

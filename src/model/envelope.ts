@@ -1,15 +1,15 @@
 import type { ErrorCode } from './error-codes';
 import type { Query } from './request';
 
-export interface Message {
+export interface ResultMessage {
   message: string;
 }
 
 /** The appliance's message lists, always all three (appliance-api.md, "Result envelope"). */
 export interface ResultLists {
-  info: Message[];
-  warnings: Message[];
-  errors: Message[];
+  info: ResultMessage[];
+  warnings: ResultMessage[];
+  errors: ResultMessage[];
 }
 
 /** The data of every write. */
@@ -70,7 +70,7 @@ export interface Envelope {
   [more: string]: unknown;
 }
 
-export function emptyResultLists(): ResultLists {
+export function createEmptyResultLists(): ResultLists {
   return { info: [], warnings: [], errors: [] };
 }
 

@@ -1,4 +1,4 @@
-import type { Envelope, Message } from './envelope';
+import type { Envelope, ResultMessage } from './envelope';
 import type { ErrorCode } from './error-codes';
 import type { ErrorReason } from './error-reasons';
 import { trusted, safeMessage, type SafeMessage } from './safe-message';
@@ -8,7 +8,7 @@ export interface GatewayErrorDetails {
   /** HTTP status of the response, if there was one. */
   status?: number;
   /** The appliance's own message lists. */
-  result?: { info: Message[]; warnings: Message[]; errors: Message[] };
+  result?: { info: ResultMessage[]; warnings: ResultMessage[]; errors: ResultMessage[] };
   /** Why the outcome of a write is unknown: the error code that a read would have had. */
   reason?: ErrorCode;
   /** True when the login before the request got this response. */

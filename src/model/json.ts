@@ -46,7 +46,7 @@ export function describeKind(value: unknown): string {
 }
 
 /** A `JSON.stringify` replacer that makes the text independent of the order of keys: objects become sorted pairs. */
-export function sortKeys(_key: string, value: unknown): unknown {
+export function sortObjectsReplacer(_key: string, value: unknown): unknown {
   if (!isObject(value)) return value;
   // Pairs keep their order; integer keys of an object would not.
   return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));

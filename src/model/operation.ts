@@ -29,10 +29,10 @@ export {
 } from './field';
 
 /** The effect of an operation on the appliance: `destroy` ends, removes or replaces something that users work with. */
-export type Effect = 'read' | 'write' | 'destroy';
+export type OperationEffect = 'read' | 'write' | 'destroy';
 
 /** One row of the contract's table of operations. It has either `request` (one exchange) or `run` (several). */
-export interface Operation<F extends Fields = Fields, D = unknown, E extends Effect = Effect> {
+export interface Operation<F extends Fields = Fields, D = unknown, E extends OperationEffect = OperationEffect> {
   readonly effect: E;
   readonly label: string;
   /** First sentence of the help: what the operation does and returns. */
@@ -89,7 +89,7 @@ interface DataByEffect<D> {
 }
 
 /** Keeps the types of one operation: its fields, from which the input follows, and its data. */
-export function defineOperation<const F extends Fields, const E extends Effect, D = DefaultData>(
+export function defineOperation<const F extends Fields, const E extends OperationEffect, D = DefaultData>(
   operation: Operation<F, D, E>,
 ): Operation<F, DataByEffect<D>[E], E> {
   return operation as Operation<F, DataByEffect<D>[E], E>;

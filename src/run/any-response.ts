@@ -2,7 +2,7 @@ import { safeMessage } from '../model/safe-message';
 import { isUtf8 } from 'node:buffer';
 import { badResponseError } from '../http/parse-object';
 import type { Reply } from '../http/exchange';
-import { emptyResultLists, type ResultLists } from '../model/envelope';
+import { createEmptyResultLists, type ResultLists } from '../model/envelope';
 import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
 import type { FlowControl, Sink } from '../model/stream';
@@ -65,7 +65,7 @@ export class AnyResponse implements Sink {
     const result = isObject(value) ? value['result'] : undefined;
     const isNothing = value === '' || (isObject(value) && Object.keys(value).every((key) => key === 'result'));
     if (!isNothing) this.document = value;
-    if (!isObject(result)) return emptyResultLists();
+    if (!isObject(result)) return createEmptyResultLists();
     const lists = readResultLists(reply, result);
     assertNoErrors(reply.status, lists);
     return lists;

@@ -3,7 +3,7 @@ import type { AbortSignalLike } from '../model/abort';
 import { rejectOnAbort } from '../model/abort';
 import type { PlannedRequest } from '../model/envelope';
 import { GatewayError } from '../model/error';
-import { sortKeys } from '../model/json';
+import { sortObjectsReplacer } from '../model/json';
 import { toJsonText } from '../model/json-text';
 import type { Request } from '../model/request';
 import { safeMessage } from '../model/safe-message';
@@ -108,5 +108,5 @@ async function fingerprintWithDigest(write: PendingWrite): Promise<string> {
 function hashWrite({ request, plannedBody }: PendingWrite, digest?: string): string {
   const { method, path, query, rawQuery, body } = request;
   const sent = { method, path, query, rawQuery, body, shown: plannedBody, digest };
-  return createHash('sha256').update(toJsonText(sent, sortKeys)).digest('base64');
+  return createHash('sha256').update(toJsonText(sent, sortObjectsReplacer)).digest('base64');
 }

@@ -1,4 +1,4 @@
-import { emptyResultLists, currentIsoTime, type BulkResult, type Envelope } from '../model/envelope';
+import { createEmptyResultLists, currentIsoTime, type BulkResult, type Envelope } from '../model/envelope';
 import type { GatewayError } from '../model/error';
 import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
@@ -34,7 +34,7 @@ export function createEnvelope(
     appliance,
     request: record.request ? toEnvelopeRequest(record.request) : null,
     status: isPlanned ? null : record.status,
-    result: record.hasWritten || record.changed !== null ? record.result : emptyResultLists(),
+    result: record.hasWritten || record.changed !== null ? record.result : createEmptyResultLists(),
     changed: isPlanned ? null : record.changed,
     dryRun,
     requests: sender.requests,
@@ -116,7 +116,7 @@ export function createEarlyFailureEnvelope(
     appliance,
     request: null,
     status: null,
-    result: emptyResultLists(),
+    result: createEmptyResultLists(),
     changed: null,
     dryRun: false,
     requests: 0,

@@ -63,7 +63,7 @@ export function createRawConnection(
 }
 
 /** Raw exchanges pass no guard, so a request with a valid key must be a read. */
-export function forReadsOnly(connection: RawConnection): RawConnection {
+export function toReadOnlyConnection(connection: RawConnection): RawConnection {
   return {
     send: (request) => {
       if (request.method === 'GET' || request.credentials === 'none') return connection.send(request);

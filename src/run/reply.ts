@@ -2,7 +2,7 @@ import { badResponseError, parseObject } from '../http/parse-object';
 import { GatewayError } from '../model/error';
 import type { Reply } from '../http/exchange';
 import type { ErrorCode } from '../model/error-codes';
-import { emptyResultLists, type ResultLists, type Message } from '../model/envelope';
+import { createEmptyResultLists, type ResultLists, type ResultMessage } from '../model/envelope';
 import { isObject, type JsonObject } from '../model/json';
 import { trusted, safeMessage } from '../model/safe-message';
 
@@ -49,7 +49,7 @@ export function readDocument(reply: Reply): JsonObject {
  */
 export function readWriteResult(reply: Reply): ResultLists {
   assertSuccessStatus(reply);
-  if (reply.status === 204 || reply.body.text().trim() === '') return emptyResultLists();
+  if (reply.status === 204 || reply.body.text().trim() === '') return createEmptyResultLists();
   assertNoNamedRefusal(reply.status, reply.body.text());
   const lists = readResultLists(reply, parseObject(reply)['result']);
   assertNoErrors(reply.status, lists);
@@ -105,7 +105,7 @@ export function assertNoNamedRefusal(status: number, text: string): void {
   if (namedMessage)
     throw new GatewayError('REJECTED', safeMessage`The appliance refused: ${namedMessage}`, {
       status,
-      result: emptyResultLists(),
+      result: createEmptyResultLists(),
       sent: true,
     });
 }
@@ -134,7 +134,7 @@ export function readResultLists(reply: Reply, result: unknown): ResultLists {
   };
 }
 
-function readMessages(reply: Reply, list: unknown): Message[] {
+function readMessages(reply: Reply, list: unknown): ResultMessage[] {
   if (list === undefined || list === null) return [];
   if (!Array.isArray(list)) throw badResponseError(reply, safeMessage`The appliance answered a result whose lists are not lists.`);
   return list.map((entry: unknown) => {
@@ -150,7 +150,7 @@ function readErrorLists(reply: Reply): ResultLists {
     const document = parseObject(reply);
     return readResultLists(reply, document['result']);
   } catch {
-    return emptyResultLists();
+    return createEmptyResultLists();
   }
 }
 

@@ -1,7 +1,7 @@
 import type { HostPort } from '../http/peer-certificate';
 import { toAbortSignal } from '../model/abort';
 import type { Counters } from '../model/counters';
-import { emptyResultLists, type BulkResult, type WriteResult } from '../model/envelope';
+import { createEmptyResultLists, type BulkResult, type WriteResult } from '../model/envelope';
 import { badInput, type GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { Progress, LoginState, OperationContext, ReadOptions } from '../model/operation';
@@ -14,7 +14,7 @@ import { collectResults, runEach, writeEach } from './batches';
 import { getSupportInfo, memoizedLookup, toOperationSettings } from './gateway-context';
 import { runExclusive } from './locks';
 import { emitPart, reportProgress, startStream } from './output';
-import { createRawConnection, forReadsOnly } from './raw-exchange';
+import { createRawConnection, toReadOnlyConnection } from './raw-exchange';
 import { download, readAny, readJson } from './reads';
 import { RunState, type PartInfo } from './run-state';
 import { upload, writeAny, writeAndRecord } from './writes';
@@ -56,7 +56,7 @@ export class RunContext extends RunState implements OperationContext {
 
   reportUnchanged(): WriteResult {
     this.record.markUnchanged();
-    return { result: emptyResultLists() };
+    return { result: createEmptyResultLists() };
   }
 
   reportDifference(isDifferent = true): void {
@@ -137,7 +137,7 @@ export class RunContext extends RunState implements OperationContext {
 
   get raw(): RawConnection {
     const { gatewayContext, sender, options } = this;
-    return forReadsOnly(createRawConnection(gatewayContext, () => void sender.requests++, sender.onLogin, options.signal));
+    return toReadOnlyConnection(createRawConnection(gatewayContext, () => void sender.requests++, sender.onLogin, options.signal));
   }
 
   get clockOffsetSeconds(): number | undefined {

@@ -1,4 +1,4 @@
-import { emptyResultLists, type BulkResult, type ResultLists } from '../model/envelope';
+import { createEmptyResultLists, type BulkResult, type ResultLists } from '../model/envelope';
 import type { Request } from '../model/request';
 
 /** The role of an exchange in its operation: a lookup before it, a read, or a write. */
@@ -36,7 +36,7 @@ export class RunRecord {
 
   /** The lists of the last successful write; empty ones before it. */
   get result(): ResultLists {
-    return (this.#result ??= emptyResultLists());
+    return (this.#result ??= createEmptyResultLists());
   }
 
   /** The operation's own fields of the envelope. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Reply } from '../http/exchange';
-import { emptyResultLists, type ResultLists, type WriteResult } from '../model/envelope';
+import { createEmptyResultLists, type ResultLists, type WriteResult } from '../model/envelope';
 import type { JsonObject } from '../model/json';
 import { CONFIGURATION_ROOT } from '../model/path';
 import type { RawBody } from '../model/operation-context';
@@ -40,7 +40,7 @@ async function sendWrite(
   const { plan, sender, options } = run;
   if (plan) {
     plan.add(request, plannedBody, describeItem?.());
-    return { status: null, result: emptyResultLists() };
+    return { status: null, result: createEmptyResultLists() };
   }
   // A login may take long or fail, so it comes before the caller records the write as sent.
   if (options.beforeWrite && !sender.hasKey) await sender.logIn();

@@ -30,7 +30,7 @@ export const textField = createField('a string', (value) => typeof value === 'st
 export const nonEmptyTextField = createField('a non-empty string', (value) => typeof value === 'string' && value !== '');
 export const flagField = createField('the string "true" or "false"', (value) => value === 'true' || value === 'false');
 export const digitsField = createField('a string of digits', (value) => typeof value === 'string' && /^\d+$/.test(value));
-export const integerField = createField('an integer', (value) => Number.isSafeInteger(value));
+const integerField = createField('an integer', (value) => Number.isSafeInteger(value));
 export const booleanField = createField('a boolean', (value) => typeof value === 'boolean');
 export const ipv4Field = createField('an IPv4 address as a string', (value) => typeof value === 'string' && isIPv4(value));
 function isNetmask(value: Json): boolean {

@@ -10,7 +10,7 @@ import {
 } from './body-shape';
 import { type Reply, Refusal, infoReply, jsonReply, namedErrorReply } from './reply';
 import type { ApiRequest, Router } from './router';
-import { type ClusterState, LEADER, type Member, UNREACHABLE, createMember } from './state/cluster';
+import { type ClusterState, LEADER_STATUS, type ClusterMember, UNREACHABLE_STATUS, createMember } from './state/cluster';
 
 /** The cluster and its members (appliance-api.md, "Cluster" in both sections, and "States and transitions"). */
 function getCluster(request: ApiRequest): ClusterState {
@@ -49,7 +49,7 @@ const JOIN: BodyShape = {
 };
 const FAILOVER: BodyShape = { action: requiredField(oneOfField('vip-failover')) };
 
-function enterCluster(request: ApiRequest, shape: BodyShape, createMembers: () => Member[], message: string): Reply {
+function enterCluster(request: ApiRequest, shape: BodyShape, createMembers: () => ClusterMember[], message: string): Reply {
   checkBody(request.body, shape);
   if (request.state.cluster) throw new Refusal(422, 'This node is already a member of a cluster.');
   const members = createMembers();
@@ -74,12 +74,12 @@ function failover(request: ApiRequest): Reply {
 }
 
 function put(request: ApiRequest): Reply {
-  const createOwnMember = (name: string): Member => createMember(name, '10.10.0.10', '203.0.113.10', LEADER);
+  const createOwnMember = (name: string): ClusterMember => createMember(name, '10.10.0.10', '203.0.113.10', LEADER_STATUS);
   switch (readText(request.body, 'action')) {
     case 'create':
       return enterCluster(request, CREATE, () => [createOwnMember(readText(request.body, 'member-name'))], 'Created cluster successfully.');
     case 'join': {
-      const leader = (): Member => createMember('member-1', readText(request.body, 'member-address'), '203.0.113.20', LEADER);
+      const leader = (): ClusterMember => createMember('member-1', readText(request.body, 'member-address'), '203.0.113.20', LEADER_STATUS);
       return enterCluster(
         request,
         JOIN,
@@ -113,7 +113,7 @@ function addMember(request: ApiRequest): Reply {
   const text = (name: string): string => readText(request.body, name);
   const name = text('member-name');
   if (cluster.members.some((other) => other.name === name)) throw new Refusal(422, `The member ${name} already exists.`);
-  const added = createMember(name, text('member-ip'), text('member-external-ip'), UNREACHABLE);
+  const added = createMember(name, text('member-ip'), text('member-external-ip'), UNREACHABLE_STATUS);
   cluster.members.push({ ...added, 'internal-netmask': text('member-netmask'), externalMask: text('member-external-netmask') });
   return infoReply(request.state.variants, 200, 'Added member to cluster successfully.');
 }

@@ -1,7 +1,7 @@
 import { type ScriptOptions, SessionScript } from './session-script';
 import type { ApplianceServer } from './server';
-import type { State } from './state';
-import { UNREACHABLE } from './state/cluster';
+import type { ApplianceState } from './state';
+import { UNREACHABLE_STATUS } from './state/cluster';
 
 /** What happens to an appliance without anybody asking for it; what ends again ends by calling the answer. */
 export interface Incidents {
@@ -15,7 +15,7 @@ export interface Incidents {
   script(options: ScriptOptions): SessionScript;
 }
 
-export function incidentsFor(state: State, server: ApplianceServer): Incidents {
+export function incidentsFor(state: ApplianceState, server: ApplianceServer): Incidents {
   return {
     restart: () => {
       state.variants.restarting = true;
@@ -32,7 +32,7 @@ export function incidentsFor(state: State, server: ApplianceServer): Incidents {
       const failed = cluster?.members.find((member) => member.name === name);
       if (!cluster || !failed) throw new Error(`There is no member "${name}".`);
       const { notes, 'status-code': code } = failed;
-      Object.assign(failed, UNREACHABLE);
+      Object.assign(failed, UNREACHABLE_STATUS);
       const other = cluster.members.find((member) => member !== failed && member.enabled);
       if (cluster.vipOwner === name && other) cluster.vipOwner = other.name;
       return () => {

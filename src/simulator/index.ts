@@ -9,15 +9,15 @@ import { type SimulatedFleet, createSimulatedFleet } from './simulated-fleet';
 import { type SimulatorOptions, resolveOptions } from './options';
 import { type RequestLogEntry, ApplianceServer } from './server';
 import type { Simulator } from './simulator';
-import { type State, createState } from './state';
+import { type ApplianceState, createState } from './state';
 
-export type { FaultRule, RequestLogEntry, Simulator, SimulatorOptions, State };
+export type { FaultRule, RequestLogEntry, Simulator, SimulatorOptions, ApplianceState };
 export type { SecondFactor } from './options';
 export type { Incidents } from './incidents';
 export type { ScriptOptions, SessionScript } from './session-script';
 export type { UndocumentedState } from './state/undocumented';
 export type { CertificateState } from './state/certificates';
-export type { ClusterState, Member } from './state/cluster';
+export type { ClusterState, ClusterMember } from './state/cluster';
 export type { LicenseState, NamedUser } from './state/license';
 export type { ApiKey, LoginState, LoginInProgress } from './state/login';
 export type { SessionStore } from './state/sessions';

@@ -10,7 +10,7 @@ const MIB = 1 << 20;
 const MAX_HELD_BYTES = 64 * MIB;
 const LINE_BYTES = 57;
 
-export function isTooLargeToHold(headers: IncomingHttpHeaders): boolean {
+export function isTooLargeForMemory(headers: IncomingHttpHeaders): boolean {
   return Number(headers['content-length'] ?? 0) > MAX_HELD_BYTES;
 }
 

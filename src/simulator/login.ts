@@ -4,7 +4,7 @@ import { checkCopyAdministrator, findLocalUsers as findLocalUsersOf } from './co
 import { type Reply, ExpiredKey, Refusal, htmlReply, jsonReply } from './reply';
 import type { ApiRequest, Router } from './router';
 import { isAddressAllowed, findMappedRole } from './realm';
-import type { State } from './state';
+import type { ApplianceState } from './state';
 import type { ApiKey, LoginInProgress } from './state/login';
 import type { Collection, Resource } from './tree';
 
@@ -30,12 +30,12 @@ function parseBasicCredentials(header: string | undefined): Credentials {
   return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }
 
-export function toKeyHeader(key: string): string {
+function toKeyHeader(key: string): string {
   return `Basic ${Buffer.from(`${key}:`).toString('base64')}`;
 }
 
 /** The key that a request presents, or 401. A key stands until its account, its lifetime or its role's timeouts end it (section "Authentication", 5). */
-export function authorizeRequest(state: State, header: string | undefined, now: number): ApiKey {
+export function authorizeRequest(state: ApplianceState, header: string | undefined, now: number): ApiKey {
   const key = header === undefined ? undefined : state.login.keys.get(header);
   if (!key || header === undefined) {
     parseBasicCredentials(header);
@@ -49,7 +49,7 @@ export function authorizeRequest(state: State, header: string | undefined, now: 
   return key;
 }
 
-function isEnded(state: State, key: ApiKey, now: number): boolean {
+function isEnded(state: ApplianceState, key: ApiKey, now: number): boolean {
   const { keyLifetimeMs } = state.settings;
   if (keyLifetimeMs !== undefined && now - key.issued >= keyLifetimeMs) return true;
   if (key.server !== undefined && !findLocalUsers(state, key.server)?.items.has(key.username)) return true;
@@ -64,7 +64,7 @@ function isEnded(state: State, key: ApiKey, now: number): boolean {
   return isPast('idle-timeout', key.lastUsed) || isPast('max-timeout', key.issued);
 }
 
-function createWrongPasswordRefusal(state: State, username: string, message: string): Refusal {
+function createWrongPasswordRefusal(state: ApplianceState, username: string, message: string): Refusal {
   const failures = (state.login.failures.get(username) ?? 0) + 1;
   state.login.failures.set(username, failures);
   return new Refusal(
@@ -73,14 +73,15 @@ function createWrongPasswordRefusal(state: State, username: string, message: str
   );
 }
 
-const getAdminRoles = (state: State): Collection => state.configuration.collection('administrators', 'admin-roles', 'admin-role');
-const findAuthServer = (state: State, name: string): Resource | undefined =>
+const getAdminRoles = (state: ApplianceState): Collection => state.configuration.collection('administrators', 'admin-roles', 'admin-role');
+const findAuthServer = (state: ApplianceState, name: string): Resource | undefined =>
   state.configuration.collection('authentication', 'auth-servers', 'auth-server').items.get(name);
 
-const findLocalUsers = (state: State, serverName: string): Collection | undefined => findLocalUsersOf(state.configuration, serverName);
+const findLocalUsers = (state: ApplianceState, serverName: string): Collection | undefined =>
+  findLocalUsersOf(state.configuration, serverName);
 
 /** Checks a password against the auth server of the realm; directories know the one administrator of the options. */
-function verifyPassword(state: State, serverName: string, { username, password }: Credentials): Resource | undefined {
+function verifyPassword(state: ApplianceState, serverName: string, { username, password }: Credentials): Resource | undefined {
   if ((state.login.failures.get(username) ?? 0) >= state.variants.lockAfter)
     throw new Refusal(401, 'The account is locked after too many failed logins');
   const server = findAuthServer(state, serverName);
@@ -95,7 +96,7 @@ function verifyPassword(state: State, serverName: string, { username, password }
   return account;
 }
 
-function getRealm(state: State, name: string): Resource {
+function getRealm(state: ApplianceState, name: string): Resource {
   const realm = state.configuration.collection('administrators', 'admin-realms', 'realm').items.get(name);
   if (!realm) throw new Refusal(401, 'Invalid realm');
   return realm;
@@ -112,14 +113,14 @@ function firstStep(request: ApiRequest, realmName: string): Reply {
   return afterFirstStep(state, credentials.username, realmName);
 }
 
-function afterFirstStep(state: State, username: string, realm: string): Reply {
+function afterFirstStep(state: ApplianceState, username: string, realm: string): Reply {
   if (state.variants.loginAnswer === 'neither') return jsonReply({});
   const steps = state.settings.secondFactor ? (state.settings.secondFactor.steps ?? 1) : 0;
   return nextStep(state, { username, realm, remainingSteps: steps });
 }
 
 /** The administrator of a copy is known by the options: snapshots hold no password. */
-function copyLogin(state: State, { username, password }: Credentials, realm: string): Reply {
+function copyLogin(state: ApplianceState, { username, password }: Credentials, realm: string): Reply {
   const { copy, settings, login, variants } = state;
   if ((login.failures.get(username) ?? 0) >= variants.lockAfter)
     throw new Refusal(401, 'The account is locked after too many failed logins');
@@ -131,7 +132,7 @@ function copyLogin(state: State, { username, password }: Credentials, realm: str
 }
 
 /** The next round, or the key when none is left. */
-function nextStep(state: State, login: LoginInProgress): Reply {
+function nextStep(state: ApplianceState, login: LoginInProgress): Reply {
   if (login.remainingSteps <= 0) {
     state.login.failures.delete(login.username);
     return jsonReply({ api_key: issueKey(state, login.username, login.realm) });
@@ -156,7 +157,7 @@ function secondStep(request: ApiRequest, resumeId: string): Reply {
   return nextStep(state, { ...login, remainingSteps: login.remainingSteps - 1 });
 }
 
-function issueKey(state: State, username: string, realmName: string | undefined): string {
+function issueKey(state: ApplianceState, username: string, realmName: string | undefined): string {
   const realm = realmName === undefined || state.copy ? undefined : getRealm(state, realmName);
   const server = state.copy ? state.copy.administrator.server : realm ? realm.text('authentication-server') : 'Administrators';
   const role = realm && findMappedRole(state, realm, username);

@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { type Json, isObject } from './body-shape';
-import type { State } from './state';
+import type { ApplianceState } from './state';
 import type { Resource } from './tree';
 
 /** What an admin realm's settings do (appliance-api.md, "Admin realm objects" and "Authentication", 9 and 10). */
@@ -30,7 +30,7 @@ function toPrefixLength(netmask: string): number {
 }
 
 /** The role that the realm's rules give to a user: the first rule that applies decides. */
-export function findMappedRole(state: State, realm: Resource, username: string): Resource | undefined {
+export function findMappedRole(state: ApplianceState, realm: Resource, username: string): Resource | undefined {
   const rules = realm.resource('role-mapping-rules').values.get('rule');
   if (!Array.isArray(rules)) return undefined;
   const rule = rules.find((candidate) => isObject(candidate) && isRuleApplicable(state, candidate, username));
@@ -40,7 +40,7 @@ export function findMappedRole(state: State, realm: Resource, username: string):
     : undefined;
 }
 
-function isRuleApplicable(state: State, rule: { [key: string]: Json }, username: string): boolean {
+function isRuleApplicable(state: ApplianceState, rule: { [key: string]: Json }, username: string): boolean {
   const group = rule.group;
   if (isObject(group) && Array.isArray(group['group-names'])) {
     const member = state.login.groups.get(username);

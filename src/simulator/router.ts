@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type JsonObject, isObject } from './body-shape';
 import { type Reply, Refusal } from './reply';
-import type { State } from './state';
+import type { ApplianceState } from './state';
 import type { ApiKey } from './state/login';
 import type { RequestTarget } from './url';
 
 /** One request as an area sees it: checked and decoded. */
 export interface ApiRequest {
-  state: State;
+  state: ApplianceState;
   method: string;
   /** Decoded path segments, `api` first. */
   segments: readonly string[];
@@ -32,7 +32,7 @@ export interface Route {
   query: readonly string[] | 'any';
   body: BodyRule;
   /** Whether the route is served without an API key. */
-  isPublic: (state: State) => boolean;
+  isPublic: (state: ApplianceState) => boolean;
 }
 
 interface RouteNode {

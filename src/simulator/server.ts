@@ -6,13 +6,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { routeAreas } from './areas';
 import { closeWithConnections } from './closable-server';
 import { type FaultRule, FaultQueue, isCarriedOut, sendAndCut, applyFault } from './faults';
-import { isTooLargeToHold, sendStream } from './large-export';
+import { isTooLargeForMemory, sendStream } from './large-export';
 import { authorizeRequest } from './login';
 import { isAddressAllowed } from './realm';
 import { shapeReply } from './profile';
 import { type Reply, ExpiredKey, Refusal, refusalReply } from './reply';
 import { Router, checkQuery, readBody } from './router';
-import type { State } from './state';
+import type { ApplianceState } from './state';
 import { parseTarget } from './url';
 
 export interface RequestLogEntry {
@@ -53,7 +53,7 @@ export class ApplianceServer {
   private readonly connectionNumbers = new WeakMap<Socket, number>();
 
   constructor(
-    readonly state: State,
+    readonly state: ApplianceState,
     tls: { key: string; cert: string },
   ) {
     for (const routes of routeAreas) routes(this.router);
@@ -108,7 +108,7 @@ export class ApplianceServer {
     }
     const chunks: Buffer[] = [];
     let size = 0;
-    const isTooLarge = isTooLargeToHold(request.headers);
+    const isTooLarge = isTooLargeForMemory(request.headers);
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > MAX_BODY_BYTES && !isTooLarge) request.socket.destroy();

@@ -1,4 +1,4 @@
-import type { State } from './state';
+import type { ApplianceState } from './state';
 
 /** How sessions come and go; the same numbers give the same people at the same seconds. */
 export interface ScriptOptions {
@@ -25,7 +25,7 @@ export class SessionScript {
   private next = 0;
 
   constructor(
-    private readonly state: State,
+    private readonly state: ApplianceState,
     { seed, starts, seconds, meanSeconds = 120 }: ScriptOptions,
   ) {
     const nextRandom = createRandom(seed);

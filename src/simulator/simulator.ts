@@ -2,7 +2,7 @@ import type { SnapshotCounts } from './copy/save-snapshot';
 import type { FaultRule } from './faults';
 import type { Incidents } from './incidents';
 import type { RequestLogEntry } from './server';
-import type { State } from './state';
+import type { ApplianceState } from './state';
 
 /** A running simulated appliance. */
 export interface Simulator extends Incidents {
@@ -14,7 +14,7 @@ export interface Simulator extends Incidents {
   readonly username: string;
   readonly password: string;
   /** Live: tests may read and change it. */
-  readonly state: State;
+  readonly state: ApplianceState;
   /** The journal, latest `journalLimit` requests. */
   readonly requests: RequestLogEntry[];
   /** First steps of logins that reached the appliance, refused ones included. */

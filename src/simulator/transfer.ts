@@ -2,7 +2,7 @@ import { createCipheriv, createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { importConfigurationXml, writeConfigurationXml } from './configuration-xml';
 import { type BodyShape, checkBody, textField } from './body-shape';
-import { isTooLargeToHold, padBinaryExport, padXmlExport } from './large-export';
+import { isTooLargeForMemory, padBinaryExport, padXmlExport } from './large-export';
 import { parseMultipartForm } from './multipart';
 import { type Reply, Refusal, infoReply, namedErrorReply, successReply } from './reply';
 import type { ApiRequest, Router } from './router';
@@ -36,7 +36,7 @@ function assertXmlSupported({ state, method, segments }: ApiRequest): void {
 
 async function importXml(request: ApiRequest): Promise<Reply> {
   assertXmlSupported(request);
-  if (isTooLargeToHold(request.headers)) return enqueueImport(request, () => successReply(request.state.variants, 200));
+  if (isTooLargeForMemory(request.headers)) return enqueueImport(request, () => successReply(request.state.variants, 200));
   const form = parseMultipartForm(request.raw, request.headers['content-type']);
   for (const name of form.keys()) if (name !== 'file' && name !== 'password') throw new Refusal(400, `The form has no field ${name}`);
   const file = form.get('file');
@@ -119,7 +119,7 @@ async function importBinary(request: ApiRequest): Promise<Reply> {
   if (request.raw.length === 0) throw new Refusal(400, 'A body with the base64 text of a configuration is required');
   if (!BASE64_TYPE.test(request.headers['content-type'] ?? ''))
     throw new Refusal(400, 'The body must be sent as Content-Type: text/html; charset=utf-8');
-  if (isTooLargeToHold(request.headers))
+  if (isTooLargeForMemory(request.headers))
     return enqueueImport(request, () => infoReply(state.variants, 200, 'Operation completed successfully.'));
   const files = extractConfiguration(request.raw, state.variants.binaryPassword ? (request.query.get('password') ?? '') : '');
   if (!files) return namedErrorReply(NOT_EXTRACTED, state.variants);

@@ -10,7 +10,7 @@ import type { OperationContext } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
 import { isSecretKey } from '../model/secrets';
 import { SnapshotFolder, type SnapshotEntry } from './snapshot-folder';
-import { findCounterpart } from '../change/merge-for-put';
+import { findMatchingItem } from '../change/merge-for-put';
 import { findEntryLists } from '../change/resource-state';
 import { IgnoreRules } from './ignore-rules';
 import { isPathWithin, isPathWithinAny } from './resource-path';
@@ -139,7 +139,7 @@ function buildBody(stored: JsonObject, present: JsonObject, onMissingSecret: (fi
 function buildItems(stored: readonly unknown[], presentValue: unknown, onMissingSecret: (field: string) => void, field: string): unknown[] {
   const present: unknown[] = Array.isArray(presentValue) ? presentValue : [];
   return stored.map((item, index) => {
-    const current = findCounterpart(present, item, index);
+    const current = findMatchingItem(present, item, index);
     if (!isObject(item)) return item;
     if (isObject(current) && compareResources('', item, canonicalizeResource(current)).length === 0) return current;
     return buildBody(item, isObject(current) ? current : {}, onMissingSecret, `${field}/${index}`);

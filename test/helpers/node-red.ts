@@ -5,9 +5,9 @@ import type { Node, NodeInitializer, NodeMessage } from 'node-red';
 import helper from 'node-red-node-test-helper';
 import type { SinonSpy } from 'sinon';
 import gatewayNodes from '../../nodes/gateway';
-import { resetAccounts } from '../../src/login/account-state';
 import { processCoordination } from '../../src/model/process-coordination';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator';
+import { resetAccounts } from './reset-process-state';
 
 /** The two lines of Node-RED as devDependencies; the helper loads either, on any Node. */
 export type Runtime = 'node-red' | 'node-red-v5';

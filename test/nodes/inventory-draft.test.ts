@@ -2,8 +2,8 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import helper from 'node-red-node-test-helper';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { resetLoginAttempts } from '../../nodes/admin/login-attempt-limit';
-import { resetInventoryGateways } from '../../nodes/inventory/inventory-node';
+import { loginAttempts } from '../../nodes/admin/login-attempt-limit';
+import { inventoryGateways } from '../../nodes/inventory/inventory-node';
 import { startSimulatedFleet, type SimulatedFleet } from '../../src/simulator';
 import { NodeRedHarness, type NodeDefinition } from '../helpers/node-red';
 import { createTemporaryFolder } from '../helpers/temporary';
@@ -29,8 +29,8 @@ describe('the test of all appliances of an inventory', () => {
     fleet = await startSimulatedFleet(2, { password: PASSWORD });
   });
   afterEach(async () => {
-    resetLoginAttempts();
-    resetInventoryGateways();
+    loginAttempts.refusedAt = [];
+    inventoryGateways.close();
     await rig.reset();
     for (const appliance of fleet.appliances) appliance.requests.length = 0;
   });
@@ -327,7 +327,7 @@ describe('the test of all appliances of an inventory', () => {
       const { rows = [] } = await ask(dialog({ list: realms, credentials }));
       expect(rows.find(({ appliance }) => appliance === 'of three')).toMatchObject(refused('BAD_CONFIG', /different logins/));
       expect(rows.filter(({ code }) => code === 'LOGIN_REJECTED').length).toBeGreaterThanOrEqual(2);
-      resetLoginAttempts();
+      loginAttempts.refusedAt = [];
     }
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { resetLoginAttempts, loginAttempts } from '../../nodes/admin/login-attempt-limit';
+import { loginAttempts } from '../../nodes/admin/login-attempt-limit';
 import { NodeRedHarness } from '../helpers/node-red';
 
 const PASSWORD = 'planted "pass word" + /1';
@@ -21,7 +21,7 @@ describe('the lookup routes', () => {
   const rig = new NodeRedHarness('node-red', { password: PASSWORD, sessions: 400 });
   beforeAll(() => rig.start());
   afterEach(async () => {
-    resetLoginAttempts();
+    loginAttempts.refusedAt = [];
     await rig.reset();
   });
   afterAll(() => rig.stop());

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { describe, expect, it } from 'vitest';
-import { createDiagnosticsOptions, setRuntime } from '../../nodes/diagnostics/observe';
+import { createDiagnosticsOptions, setNodeRedRuntime } from '../../nodes/diagnostics/observe';
 import { findUnguardedFlows, findInsecureSettings } from '../../nodes/diagnostics/security-findings';
 
 type Definition = Record<string, unknown> & { id: string; type: string };
@@ -85,7 +85,7 @@ describe('the example', () => {
 describe('the settings of Node-RED', () => {
   it('the settings of Node-RED are reported with the version, and flows of an inventory are reported for the inventory', () => {
     const red = redOf([hook, { ...kill, appliance: '', inventory: 'i1' }], { version: '4.1.15', adminAuth: {} });
-    setRuntime(red);
+    setNodeRedRuntime(red);
     expect(createDiagnosticsOptions('a1').hostInfo?.()).toEqual({ versions: { 'node-red': '4.1.15' }, findings: [] });
     expect(createDiagnosticsOptions().hostInfo?.().findings).toMatchObject([{ code: 'listens-without-secret' }]);
   });

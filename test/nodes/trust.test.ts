@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { resetLoginAttempts } from '../../nodes/admin/login-attempt-limit';
+import { loginAttempts } from '../../nodes/admin/login-attempt-limit';
 import { issueCertificate, selfSigned, startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator';
 import { startProxy } from '../helpers/proxy';
 import { NodeRedHarness } from '../helpers/node-red';
@@ -23,7 +23,7 @@ describe('an untrusted appliance', () => {
   const others: Simulator[] = [];
   beforeAll(() => rig.start());
   afterEach(async () => {
-    resetLoginAttempts();
+    loginAttempts.refusedAt = [];
     await rig.reset();
     await Promise.all(others.splice(0).map((sim) => sim.close()));
   });

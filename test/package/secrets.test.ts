@@ -2,9 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { operations } from '../../src/areas';
-import { resetContainmentStores } from '../../src/contain/containment-store';
 import type { RunOptions } from '../../src/gateway';
-import { resetAccounts } from '../../src/login/account-state';
 import type { Field, Operation } from '../../src/model/operation';
 import { processCoordination } from '../../src/model/process-coordination';
 import type { Settings } from '../../src/model/settings';
@@ -19,6 +17,7 @@ import { toEmittedText, findSecret, LEAKY_ANSWERS, createLeakyAnswer, generateSe
 import { startRawServer } from '../helpers/raw-server';
 import { useFastKeyDerivation } from '../helpers/cheap-keypair';
 import { createTemporaryFolder as folder } from '../helpers/temporary';
+import { resetAccounts, resetContainmentStores } from '../helpers/reset-process-state';
 
 useFastKeyDerivation();
 afterEach(() => {

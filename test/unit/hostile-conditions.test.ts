@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { getContainmentStores, resetContainmentStores } from '../../src/contain/containment-store';
+import { getContainmentStores } from '../../src/contain/containment-store';
 import { withLockFile } from '../../src/files/lock-file';
 import { JournalWriter, type EntryFields } from '../../src/journal/journal-writer';
 import { verifyJournal } from '../../src/journal/verify-journal';
@@ -11,6 +11,7 @@ import { SessionTracker } from '../../src/watch/session-tracker';
 import { WatchStateFile } from '../../src/watch/watch-state-file';
 import { createTemporaryFolder, withPatchedFileHandles } from '../helpers/journal';
 import { expectFailure } from '../helpers/simulated-appliance';
+import { resetContainmentStores } from '../helpers/reset-process-state';
 
 const FIELDS: EntryFields = {
   ...{ at: '2026-11-20T08:00:00.000Z', appliance: 'vpn-1', 'serial-number': null, node: null, flow: null, actor: null },

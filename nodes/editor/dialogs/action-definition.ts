@@ -13,7 +13,7 @@ function createValidator(check: Check) {
 }
 
 /** Validators that the registrations of all action nodes share. */
-export const validators = {
+export const actionNodeValidators = {
   appliance: createValidator(checkAppliance),
   operation: createValidator(checkOperation),
   fields: createValidator(checkFields),
@@ -25,7 +25,7 @@ export const validators = {
   pace: createValidator(checkRolloutOption),
 };
 
-export const handlers = {
+export const actionNodeHandlers = {
   inputLabel(this: RedNode): string {
     return inputLabel(this);
   },

@@ -5,7 +5,7 @@ import { checkField } from '../fields/field-validator';
 import { readValueSources } from '../fields/value-types';
 import { getAreaName, getAllFields, findOperation, getOperations } from '../operation-table';
 import { isBeingEdited, getCurrentValue } from '../dialog-state';
-import { isVariable, toPropertyText } from '../text';
+import { isVariableReference, toPropertyText } from '../text';
 
 type Verdict = true | string;
 
@@ -27,7 +27,7 @@ export function checkOperation(node: RedNode, value: unknown): Verdict {
 
 export function checkOutput(node: RedNode, value: unknown): Verdict {
   const property = toPropertyText(value);
-  if (property === '' || isVariable(property)) return true;
+  if (property === '' || isVariableReference(property)) return true;
   const first = property.split(/[.[]/, 1)[0] ?? '';
   if (RESERVED_PROPERTIES.has(first)) return node._('check.output-reserved', { property: first });
   return RED.utils.validateTypedProperty(property, 'msg', {});
@@ -37,7 +37,7 @@ export function checkOutput(node: RedNode, value: unknown): Verdict {
 export function checkApprovalMinutes(node: RedNode, value: unknown): Verdict {
   const text = toPropertyText(value);
   const minutes = Number(text);
-  return text === '' || isVariable(text) || (minutes > 0 && minutes <= MAX_APPROVAL_MINUTES)
+  return text === '' || isVariableReference(text) || (minutes > 0 && minutes <= MAX_APPROVAL_MINUTES)
     ? true
     : node._('check.minutes', { most: MAX_APPROVAL_MINUTES });
 }
@@ -46,7 +46,7 @@ export function checkApprovalMinutes(node: RedNode, value: unknown): Verdict {
 export function checkPollInterval(node: RedNode, value: unknown): Verdict {
   const text = toPropertyText(value);
   const seconds = Number(text);
-  return text === '' || isVariable(text) || (seconds > 0 && seconds <= 86_400) ? true : node._('check.every');
+  return text === '' || isVariableReference(text) || (seconds > 0 && seconds <= 86_400) ? true : node._('check.every');
 }
 
 /** Returns all errors in the fields of a closed node. In an open dialog, each row shows its own error. */

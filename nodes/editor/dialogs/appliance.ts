@@ -2,7 +2,7 @@ import { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds,
 import { labelFormButtons } from '../fields/row-elements';
 import { createSigningKey, getCurrentConfigValue, setOpenConfigNode } from '../dialog-state';
 import { finishConnectionTest, attachTestButton } from './test-connection-button';
-import { isVariable, renderMarkup, showError } from '../text';
+import { isVariableReference, renderMarkup, showError } from '../text';
 
 type Check = (node: RedNode, value: unknown, property: string) => true | string;
 
@@ -94,7 +94,9 @@ function toOrigin(url: unknown): unknown {
 function showPropertyError(node: RedNode, property: string): void {
   const value = String(input(property).val() ?? '');
   const verdict =
-    isVariable(value) || (value === '' && !touchedProperties.has(property)) ? true : checkByProperty[property]?.(node, value, property);
+    isVariableReference(value) || (value === '' && !touchedProperties.has(property))
+      ? true
+      : checkByProperty[property]?.(node, value, property);
   if (value === '' && verdict !== true && propertiesToReenter.has(property))
     showError($(`[data-error="${property}"]`), node._('check.again'));
   else showError($(`[data-error="${property}"]`), verdict);

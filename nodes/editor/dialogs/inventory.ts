@@ -1,7 +1,7 @@
-import { post, collectDraftNodes, type ApiResult } from '../api';
+import { postJson, collectDraftNodes, type ApiResult } from '../api';
 import { labelFormButtons, labelTypedInput } from '../fields/row-elements';
 import { createSigningKey, findConfigInput, getCurrentConfigValue, setOpenConfigNode, readConfigText } from '../dialog-state';
-import { pluralized, isVariable, renderMarkup, showError, toPropertyText } from '../text';
+import { pluralized, isVariableReference, renderMarkup, showError, toPropertyText } from '../text';
 
 /** Number of credential sets besides the default set. The runtime has the same limit. */
 const MAX_SETS = 7;
@@ -32,7 +32,7 @@ const CHECKED_PROPERTIES = ['file', 'list', 'defaults', 'secretsFolder', 'sets']
 /** Checks a property. Properties of another source are always valid. */
 export function checkInventory(node: RedNode, value: unknown, property: string): true | string {
   const text = toPropertyText(value).trim();
-  if (isVariable(text)) return true;
+  if (isVariableReference(text)) return true;
   switch (property) {
     case 'file':
       return getCurrentConfigValue(node, 'source') === 'list' || /\.(json|ya?ml|csv)$/i.test(text) || node._('inventory.check.file');
@@ -70,7 +70,7 @@ function getJsonKind(text: string): string {
 }
 
 /** Adds the inputs of all sets to the template as text, because most pages never open this dialog. */
-export function addSetsToTemplate(): void {
+export function addCredentialSetsToTemplate(): void {
   RED.events.on('registry:node-type-added', (type) => {
     if (type !== 'gateway-inventory') return;
     const template = $('script[data-template-name="gateway-inventory"]');
@@ -151,7 +151,7 @@ export function inventoryLabel(node: RedNode): string {
 /** Shows the number of deployed appliances, or the error in the file. */
 async function showDeployedState(node: RedNode): Promise<void> {
   const container = $('.gateway-inventory-state');
-  const answer = await post(node, 'gateway-inventory/list', { id: node.id });
+  const answer = await postJson(node, 'gateway-inventory/list', { id: node.id });
   if (!answer.ok) return void renderMarkup(container, node._('inventory.not-deployed'));
   const tags = (answer.tags as { value: string; count: number }[]).map(({ value, count }) => `${value} (${count})`).join(', ');
   const count = pluralized(node, 'inventory.there', Number(answer.total));
@@ -183,7 +183,7 @@ function collectValues(node: RedNode): Record<string, unknown> {
 async function testAllAppliances(node: RedNode): Promise<void> {
   const button = $('#gateway-test-all').prop('disabled', true);
   const container = $('.gateway-test-all-place').text(node._('inventory.testing'));
-  const answer = await post(node, 'gateway-inventory/test', collectValues(node));
+  const answer = await postJson(node, 'gateway-inventory/test', collectValues(node));
   button.prop('disabled', false);
   container.empty();
   if (answer.ok) showTable(node, container, answer);

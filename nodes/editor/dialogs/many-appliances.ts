@@ -1,8 +1,8 @@
-import { post } from '../api';
+import { postJson } from '../api';
 import { labelTypedInput } from '../fields/row-elements';
 import { getCurrentValue } from '../dialog-state';
 import { createSuggestions, type InventoryList, type Suggestion } from './selection-suggestions';
-import { pluralized, isVariable, renderMarkup, showError, toPropertyText } from '../text';
+import { pluralized, isVariableReference, renderMarkup, showError, toPropertyText } from '../text';
 
 const COUNT_PROPERTIES = ['atOnce', 'canary', 'maxAppliances'];
 const SHARE_PROPERTIES = ['batch', 'maxFailures'];
@@ -31,7 +31,13 @@ export function checkSelection(node: RedNode, value: unknown): true | string {
 /** Checks a rollout option: a number, or a percentage such as 10%. */
 export function checkRolloutOption(node: RedNode, value: unknown): true | string {
   const text = toPropertyText(value).trim();
-  return !isForManyAppliances(node) || text === '' || isVariable(text) || /^\d{1,9}(\.\d+)?\s*%?$/.test(text) || node._('many.check.pace');
+  return (
+    !isForManyAppliances(node) ||
+    text === '' ||
+    isVariableReference(text) ||
+    /^\d{1,9}(\.\d+)?\s*%?$/.test(text) ||
+    node._('many.check.pace')
+  );
 }
 
 /** Shows the rows for many appliances when the checkbox is on, and calls `onChange` with its state. */
@@ -110,8 +116,8 @@ export async function showSelectionMatches(node: RedNode, inventory: unknown): P
   const container = $('.gateway-matches, #gateway-matches');
   const type = toPropertyText($('#node-input-selectType').val()) || 'str';
   const select = $('#node-input-select').typedInput('value');
-  if (inventory === undefined || type !== 'str' || select.trim() === '' || isVariable(select)) return void container.empty();
-  const answer = await post(node, 'gateway-inventory/list', { id: inventory, select });
+  if (inventory === undefined || type !== 'str' || select.trim() === '' || isVariableReference(select)) return void container.empty();
+  const answer = await postJson(node, 'gateway-inventory/list', { id: inventory, select });
   if (select !== $('#node-input-select').typedInput('value')) return;
   if (!answer.ok) return void renderMarkup(container, answer.message);
   const names = (answer.entries as { value: string }[]).slice(0, 5).map(({ value }) => value);
@@ -126,7 +132,7 @@ export async function showSelectionMatches(node: RedNode, inventory: unknown): P
 function createSuggester(node: RedNode, getInventory: () => unknown) {
   return (text: string, done: (found: Suggestion[]) => void): void => {
     const [, prefix = '', negation = '', word = ''] = /^(.*?[\s|]|)(!?)([^\s|]*)$/.exec(text) ?? [];
-    void post(node, 'gateway-inventory/list', { id: getInventory(), search: word.startsWith('tag:') ? '' : word }).then((answer) => {
+    void postJson(node, 'gateway-inventory/list', { id: getInventory(), search: word.startsWith('tag:') ? '' : word }).then((answer) => {
       if (!answer.ok) return done([]);
       done(
         createSuggestions(word, answer as unknown as InventoryList).map(({ value, label }) => ({

@@ -1,6 +1,6 @@
 import { labelFormButtons } from '../fields/row-elements';
 import { getCurrentValue, setOpenNode } from '../dialog-state';
-import { isVariable, renderMarkup, showError, toPropertyText } from '../text';
+import { isVariableReference, renderMarkup, showError, toPropertyText } from '../text';
 
 const WATCH_KINDS = ['sessions', 'health', 'system', 'cluster', 'license', 'certificate', 'configuration'];
 /** The kinds of watch that use a property, as in the rows of the form. */
@@ -11,7 +11,7 @@ export function checkWatch(node: RedNode, value: unknown, property: string): tru
   const kinds = KINDS_BY_PROPERTY[property];
   if (kinds && !kinds.includes(toPropertyText(getCurrentValue(node, 'watch')))) return true;
   const text = toPropertyText(value).trim();
-  if (isVariable(text)) return true;
+  if (isVariableReference(text)) return true;
   switch (property) {
     case 'every':
       return (text !== '' && Number(text) >= 1 && Number(text) <= 86_400) || node._('watch.check.every');

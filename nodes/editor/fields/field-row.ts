@@ -1,7 +1,7 @@
 import { getToolNames, type FieldTools, type ToolTarget } from './field-tools';
 import { checkField } from './field-validator';
 import { createRow, labelControls, labelRow, type RowElements } from './row-elements';
-import { DEFAULT_TYPE, getValueTypes, type ValueSource } from './value-types';
+import { DEFAULT_VALUE_TYPE, getValueTypes, type ValueSource } from './value-types';
 import { getAreaName, type FieldInfo } from '../operation-table';
 import { renderMarkup, showError } from '../text';
 
@@ -19,7 +19,7 @@ export class FieldRow implements ToolTarget {
   private isUpdating = false;
   /** True after a click turned the row into a literal, until the user enters a value. */
   private isLiteralStarted = false;
-  private type = DEFAULT_TYPE;
+  private type = DEFAULT_VALUE_TYPE;
   private secret: string;
   private plainValue = '';
 
@@ -60,8 +60,8 @@ export class FieldRow implements ToolTarget {
     const entry = this.valueSource && getValueTypes(field).includes(this.valueSource.type) ? this.valueSource : undefined;
     this.withoutEvents(() => {
       this.input.typedInput('types', [this.createDefaultType(), ...getValueTypes(field).map((type) => this.toTypedInputType(type, field))]);
-      this.input.typedInput('type', entry?.type ?? DEFAULT_TYPE);
-      this.type = entry?.type ?? DEFAULT_TYPE;
+      this.input.typedInput('type', entry?.type ?? DEFAULT_VALUE_TYPE);
+      this.type = entry?.type ?? DEFAULT_VALUE_TYPE;
       if (entry) this.input.typedInput('value', entry.value);
     });
     this.elements.tools.empty().append(getToolNames(field).map((tool) => this.tools.button(tool, this)));
@@ -77,7 +77,7 @@ export class FieldRow implements ToolTarget {
 
   /** Returns the entry to store in `fields`, or undefined for the default. A secret is not part of it. */
   get(): ValueSource | undefined {
-    if (!this.field || this.type === DEFAULT_TYPE || !this.valueSource) return undefined;
+    if (!this.field || this.type === DEFAULT_VALUE_TYPE || !this.valueSource) return undefined;
     return this.type === 'cred' ? { type: 'cred', value: '' } : { ...this.valueSource };
   }
 
@@ -113,7 +113,7 @@ export class FieldRow implements ToolTarget {
   /** Turns the row into a literal and focuses it. A choice opens its menu. */
   startLiteral(): void {
     const [literal] = this.field ? getValueTypes(this.field) : [];
-    if (literal === undefined || this.type !== DEFAULT_TYPE) return;
+    if (literal === undefined || this.type !== DEFAULT_VALUE_TYPE) return;
     this.input.typedInput('type', literal);
     this.isLiteralStarted = true;
     this.refresh();
@@ -125,7 +125,7 @@ export class FieldRow implements ToolTarget {
 
   private reset(): void {
     this.isLiteralStarted = false;
-    this.input.typedInput('type', DEFAULT_TYPE);
+    this.input.typedInput('type', DEFAULT_VALUE_TYPE);
     this.elements.container.find('.red-ui-typedInput-value-label [tabindex]').trigger('focus');
   }
 
@@ -146,7 +146,7 @@ export class FieldRow implements ToolTarget {
     const hasEntered = this.textBox.is(':visible') && this.input.typedInput('value') !== '';
     if (hasEntered || nextElement?.closest('.red-ui-typedInput-options')) return;
     this.isLiteralStarted = false;
-    this.input.typedInput('type', DEFAULT_TYPE);
+    this.input.typedInput('type', DEFAULT_VALUE_TYPE);
   }
 
   private withoutEvents(change: () => void): void {
@@ -160,9 +160,9 @@ export class FieldRow implements ToolTarget {
     const type = this.input.typedInput('type');
     if (type !== this.type || this.input.typedInput('value') !== '') this.isLiteralStarted = false;
     this.type = type;
-    if (this.type !== DEFAULT_TYPE) this.valueSource = { type: this.type, value: this.input.typedInput('value') };
+    if (this.type !== DEFAULT_VALUE_TYPE) this.valueSource = { type: this.type, value: this.input.typedInput('value') };
     if (this.type === 'cred') this.secret = this.input.typedInput('value');
-    else if (this.type !== DEFAULT_TYPE) this.plainValue = this.input.typedInput('value');
+    else if (this.type !== DEFAULT_VALUE_TYPE) this.plainValue = this.input.typedInput('value');
     this.refresh();
     this.onChange();
   }
@@ -181,8 +181,8 @@ export class FieldRow implements ToolTarget {
   private refresh(): void {
     const isLiteral = ['str', 'num', 'json'].includes(this.type);
     this.textBox.attr('placeholder', isLiteral ? (this.field?.example ?? '') : '');
-    this.elements.reset.toggle(this.type !== DEFAULT_TYPE);
-    this.elements.tools.toggle((isLiteral || this.type === DEFAULT_TYPE) && this.elements.tools.children().length > 0);
+    this.elements.reset.toggle(this.type !== DEFAULT_VALUE_TYPE);
+    this.elements.tools.toggle((isLiteral || this.type === DEFAULT_VALUE_TYPE) && this.elements.tools.children().length > 0);
     // A row that was just clicked shows no error for an empty value.
     const complaint = this.isLiteralStarted ? undefined : this.field && checkField(this.node, this.field, this.get(), this.secret !== '');
     showError(this.elements.error, complaint);
@@ -208,7 +208,7 @@ export class FieldRow implements ToolTarget {
 
   private createDefaultType(): TypedInputType {
     return {
-      value: DEFAULT_TYPE,
+      value: DEFAULT_VALUE_TYPE,
       label: this.node._('source.default'),
       valueLabel: (container) => {
         const label = $('<span class="gateway-default" role="button" tabindex="0">').text(this.defaultText).attr('title', this.defaultText);

@@ -1,7 +1,7 @@
 import { parseSessionFilter } from '../../../src/areas/sessions/session-filter';
 import { isOutOfRange, matchesRule } from '../../../src/model/rules';
 import type { FieldInfo } from '../operation-table';
-import { isVariable } from '../text';
+import { isVariableReference } from '../text';
 import { getValueTypes, type ValueSource } from './value-types';
 
 type JsonObject = Record<string, unknown>;
@@ -17,7 +17,7 @@ function checkEntry(node: RedNode, field: FieldInfo, entry: ValueSource, hasSecr
   if (!getValueTypes(field).includes(type)) return node._('check.type');
   if (type === 'cred') return hasSecret ? undefined : node._('check.empty');
   if (value === '') return node._('check.empty');
-  if (isVariable(value)) return undefined;
+  if (isVariableReference(value)) return undefined;
   if (type === 'str') return checkChoice(node, field, value) ?? checkRule(node, field, value);
   if (type === 'bool' || type === 'env') return undefined;
   const verdict = RED.utils.validateTypedProperty(value, type, {});

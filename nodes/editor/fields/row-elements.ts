@@ -30,7 +30,7 @@ const KIND_ICONS: Record<FieldInfo['kind'], string> = {
 /** A guard is a limit (number) or a folder (text). */
 const GUARD_ICONS: Partial<Record<FieldInfo['kind'], string>> = { number: 'fa-shield', amount: 'fa-shield', text: 'fa-folder-open-o' };
 
-export function getFieldIcon(field: FieldInfo): string {
+function getFieldIcon(field: FieldInfo): string {
   if (field.secret) return 'fa-lock';
   return (field.guard && GUARD_ICONS[field.kind]) || KIND_ICONS[field.kind];
 }

@@ -15,7 +15,7 @@ export function readValueSources(value: unknown): ValueSources {
 }
 
 /** The type of a field without an entry. It is never stored. */
-export const DEFAULT_TYPE = 'default';
+export const DEFAULT_VALUE_TYPE = 'default';
 
 const LITERAL_TYPES: Record<FieldInfo['kind'], readonly string[]> = {
   text: ['str'],

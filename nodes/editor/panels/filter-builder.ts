@@ -29,7 +29,7 @@ function getOperators(field: string): readonly Operator[] {
 }
 
 /** Returns the conditions of a filter object, or undefined if the builder cannot show them. */
-export function parseConditions(filter: unknown): Condition[] | undefined {
+function parseConditions(filter: unknown): Condition[] | undefined {
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return undefined;
   const conditions = Object.entries(filter).map(([field, value]) => parseCondition(field, value));
   return conditions.every((one) => one !== undefined) ? conditions : undefined;
@@ -51,7 +51,7 @@ function parseCondition(field: string, rawValue: unknown): Condition | undefined
 }
 
 /** Returns the filter object of all complete conditions. */
-export function toFilter(conditions: readonly Condition[]): Record<string, unknown> {
+function toFilter(conditions: readonly Condition[]): Record<string, unknown> {
   return Object.fromEntries(
     conditions
       .filter(({ value }) => value.trim() !== '')

@@ -6,7 +6,7 @@ import { defineArea, listField, numberField, defineOperation, subjectField, text
 import { safeMessage } from '../../model/safe-message';
 import { normalizeAddress } from '../sessions/addresses';
 import type { NameMatch } from '../../model/user-names';
-import { isOwnAccount, matchField } from '../sessions/end-sessions';
+import { isOwnAccount, nameMatchField } from '../sessions/end-sessions';
 import { containmentActionsFor } from './containment-actions';
 
 const folderField = textField(
@@ -99,7 +99,7 @@ export const containArea = defineArea({
           example: ['System Local'],
           names: 'local-server',
         }),
-        match: matchField,
+        match: nameMatchField,
         minutes: numberField('Minutes', 'The duration. Afterwards the disabled accounts are enabled again.', {
           default: 60,
           range: 'positive',
@@ -144,7 +144,7 @@ export const containArea = defineArea({
           example: 'j.doe',
           names: 'contained-name',
         }),
-        match: matchField,
+        match: nameMatchField,
         folder: folderField,
       },
       run: ({ id, name, match, folder: path }, call) => {

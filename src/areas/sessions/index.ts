@@ -20,7 +20,7 @@ import {
   listSessionsOfUser,
   spareOwnSessions,
   assertNotOwnAccount,
-  matchField,
+  nameMatchField,
 } from './end-sessions';
 import { parseSessionFilter } from './session-filter';
 import { listSessions } from './list-sessions';
@@ -126,7 +126,7 @@ export const sessionsArea = defineArea({
             }),
           ),
         ),
-        match: matchField,
+        match: nameMatchField,
         max: maxField,
       },
       run: async ({ name, match, max }, call) => {

@@ -4,7 +4,7 @@ import { Refusal } from '../reply';
 import { seedConfiguration } from '../seed';
 import { Collection, Resource, type TreeNode } from '../tree';
 import { CopyResource } from './copy-resource';
-import { type CopySource, type CopyListener, type OnResource, readCopy } from './read-copy';
+import { type CopySource, type CopyListener, type ResourceCallback, readCopy } from './read-copy';
 
 /** The fields that name an item, the most frequent first. */
 const KEY_FIELDS = ['name', 'username'];
@@ -17,7 +17,7 @@ interface KeyCandidates {
 }
 
 /** The configuration of another appliance, and how new items of it look. */
-export interface Copy {
+export interface ConfigurationCopy {
   readonly source: CopySource;
   readonly root: CopyResource;
   /** A new, empty collection at a path of the copy. */
@@ -25,7 +25,7 @@ export interface Copy {
 }
 
 /** Builds the tree of a copy. Throws a plain sentence if a file cannot be read. */
-export function buildCopy(from: readonly (string | JsonObject)[], settings: SimulatorSettings): Copy {
+export function buildCopy(from: readonly (string | JsonObject)[], settings: SimulatorSettings): ConfigurationCopy {
   const builder = new CopyBuilder(settings);
   const source = readCopy(from, { onResource: builder.add, onEmpty: builder.addEmpty });
   const root = builder.finish();
@@ -49,7 +49,7 @@ class CopyBuilder {
 
   constructor(private readonly settings: SimulatorSettings) {}
 
-  readonly add: OnResource = (segments, fields) => {
+  readonly add: ResourceCallback = (segments, fields) => {
     let node = this.root;
     let parent: CopyResource | undefined;
     for (const segment of segments) {
@@ -106,7 +106,7 @@ class CopyBuilder {
   }
 
   private convertEmpty(path: readonly string[]): void {
-    const parent = findNode(this.root, path.slice(0, -1));
+    const parent = findTreeNode(this.root, path.slice(0, -1));
     if (!(parent instanceof CopyResource)) return;
     const collection = this.createCollection(path, this.findTemplate(path)?.keyField ?? 'name');
     collection.isLinked = true;
@@ -182,7 +182,7 @@ class CopyBuilder {
     const realmPaths = isServer ? [ADMIN_REALMS, USER_REALMS] : REALMS_BY_ROLES[place];
     for (const realmPath of realmPaths ?? []) {
       for (const [realm, item] of findCollection(this.root, realmPath)?.items ?? []) {
-        const isUsed = isServer ? item.text('authentication-server') === name : findRoles(item).includes(name);
+        const isUsed = isServer ? item.text('authentication-server') === name : findMappedRoles(item).includes(name);
         if (isUsed) return `Reference error: ${isServer ? 'the auth server' : 'the role'} ${name} is used by the realm ${realm}.`;
       }
     }
@@ -200,18 +200,18 @@ const REALMS_BY_ROLES: Readonly<Record<string, readonly (readonly string[])[]>> 
 
 /** The collection at a path, if the copy has it. */
 export function findCollection(root: Resource, path: readonly string[]): Collection | undefined {
-  const node = findNode(root, path);
+  const node = findTreeNode(root, path);
   return node instanceof Collection ? node : undefined;
 }
 
-export function findNode(root: Resource, path: readonly string[]): TreeNode | undefined {
+export function findTreeNode(root: Resource, path: readonly string[]): TreeNode | undefined {
   let node: TreeNode | undefined = root;
   for (const segment of path) node = node instanceof Collection ? node.items.get(segment) : node?.children.get(segment);
   return node;
 }
 
 /** The roles that the rules of a realm give. */
-export function findRoles(realm: Resource): string[] {
+export function findMappedRoles(realm: Resource): string[] {
   const rules = realm.children.get('role-mapping-rules');
   if (!(rules instanceof Resource)) return [];
   const { rule } = Object.fromEntries(rules.fields());

@@ -1,7 +1,7 @@
 import type { SimulatorSettings } from '../options';
 import { Refusal } from '../reply';
 import type { Collection, Resource } from '../tree';
-import { ADMIN_REALMS, type Copy, findCollection } from './build-copy';
+import { ADMIN_REALMS, type ConfigurationCopy, findCollection } from './build-copy';
 
 /**
  * The administrator of a copy. Its password is not one of the original, so the account stands beside the tree. It follows what a change does
@@ -14,7 +14,7 @@ export interface CopyAdministrator {
   readonly server: string | undefined;
 }
 
-export function findCopyAdministrator({ root }: Copy, settings: SimulatorSettings): CopyAdministrator {
+export function findCopyAdministrator({ root }: ConfigurationCopy, settings: SimulatorSettings): CopyAdministrator {
   const realm = findCollection(root, ADMIN_REALMS)?.items.get(settings.realm);
   const server = realm && readText(realm, 'authentication-server');
   const hasAccount = server !== undefined && findLocalUsers(root, server)?.items.has(settings.username) === true;
@@ -22,7 +22,12 @@ export function findCopyAdministrator({ root }: Copy, settings: SimulatorSetting
 }
 
 /** Throws if the realm or the account is gone or disabled since the start. */
-export function checkCopyAdministrator({ root }: Copy, administrator: CopyAdministrator, realm: string, settings: SimulatorSettings): void {
+export function checkCopyAdministrator(
+  { root }: ConfigurationCopy,
+  administrator: CopyAdministrator,
+  realm: string,
+  settings: SimulatorSettings,
+): void {
   const realms = findCollection(root, ADMIN_REALMS);
   if (administrator.hasRealm && realms?.items.has(realm) !== true) throw new Refusal(401, 'Invalid realm');
   if (administrator.server === undefined) return;

@@ -1,5 +1,5 @@
 import type { SessionRealm } from '../generated-sessions';
-import { type Copy, USER_REALMS, findCollection, findRoles } from './build-copy';
+import { type ConfigurationCopy, USER_REALMS, findCollection, findMappedRoles } from './build-copy';
 import { findLocalUsers } from './copy-login';
 
 const SERVER_TYPES: Readonly<Record<string, string>> = {
@@ -10,7 +10,7 @@ const SERVER_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** The realms of a copy with the people who can sign in there. Empty if the copy has no realm of users. */
-export function listSessionRealms({ root }: Copy): SessionRealm[] {
+export function listSessionRealms({ root }: ConfigurationCopy): SessionRealm[] {
   const servers = findCollection(root, ['authentication', 'auth-servers', 'auth-server']);
   const roles = [...(findCollection(root, ['users', 'user-roles', 'user-role'])?.items.keys() ?? [])];
   return [...(findCollection(root, USER_REALMS)?.items ?? [])].map(([name, realm]) => {
@@ -18,7 +18,7 @@ export function listSessionRealms({ root }: Copy): SessionRealm[] {
     const serverName = typeof server === 'string' ? server : '';
     const item = servers?.items.get(serverName);
     const { 'auth-server-type': type } = Object.fromEntries(item?.fields() ?? []);
-    const mapped = [...new Set(findRoles(realm))];
+    const mapped = [...new Set(findMappedRoles(realm))];
     return {
       name,
       server: serverName,

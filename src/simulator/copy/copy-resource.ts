@@ -54,8 +54,3 @@ export class CopyResource extends Resource {
     return values;
   }
 }
-
-/** Whether a list may be a collection that has no item: snapshots do not say which one it is. */
-export function isEmptyList(value: Json | undefined): boolean {
-  return Array.isArray(value) && value.length === 0;
-}

@@ -14,26 +14,26 @@ export interface CopySource {
 }
 
 /** Receives each resource by its decoded path segments below the configuration. */
-export type OnResource = (segments: readonly string[], fields: JsonObject) => void;
+export type ResourceCallback = (segments: readonly string[], fields: JsonObject) => void;
 
 /** Receives what a configuration consists of. */
 export interface CopyListener {
-  onResource: OnResource;
+  onResource: ResourceCallback;
   /** Receives each linked resource without fields, with the names of its empty lists. */
   onEmpty: (segments: readonly string[], lists: readonly string[]) => void;
 }
 
-export const ROOT = '/api/v1/configuration';
-export const MANIFEST = '.gateway-snapshot.json';
-export const FORMAT = 'gateway-snapshot/1';
+export const CONFIGURATION_ROOT = '/api/v1/configuration';
+export const MANIFEST_FILE_NAME = '.gateway-snapshot.json';
+export const SNAPSHOT_FORMAT = 'gateway-snapshot/1';
 /** File of the root, which has no segment. */
-export const ROOT_FILE = '%.json';
+export const ROOT_FILE_NAME = '%.json';
 
 const MAX_DEPTH = 64;
 
 /** Reads what `--from` names. Throws a plain sentence that names the file. */
 export function readCopy(from: readonly (string | JsonObject)[], listener: CopyListener): CopySource {
-  const source: CopySource = { appliance: undefined, serialNumber: undefined, release: undefined, path: ROOT, ignore: [] };
+  const source: CopySource = { appliance: undefined, serialNumber: undefined, release: undefined, path: CONFIGURATION_ROOT, ignore: [] };
   for (const one of from) {
     if (typeof one !== 'string') readDocument(one, 'The document', source, listener);
     else if (isFolder(one)) readFolder(one, source, listener);
@@ -67,7 +67,7 @@ function readOrigin(value: JsonObject, source: CopySource): void {
   source.appliance ??= text('appliance');
   source.serialNumber ??= text('serial-number');
   source.release ??= text('release');
-  source.path = text('path') ?? ROOT;
+  source.path = text('path') ?? CONFIGURATION_ROOT;
   if (Array.isArray(value.ignore)) source.ignore = value.ignore.filter((pattern) => typeof pattern === 'string');
 }
 
@@ -100,22 +100,25 @@ function readEmpty({ empty }: JsonObject, { onEmpty }: CopyListener): void {
 }
 
 function readManifest(folder: string): JsonObject {
-  const file = join(folder, MANIFEST);
+  const file = join(folder, MANIFEST_FILE_NAME);
   let manifest: JsonObject;
   try {
     manifest = readJsonObject(file);
   } catch (cause) {
-    throw new Error(`${folder} is not a snapshot folder: it has no ${MANIFEST} that can be read. Take a snapshot into it first.`, {
-      cause,
-    });
+    throw new Error(
+      `${folder} is not a snapshot folder: it has no ${MANIFEST_FILE_NAME} that can be read. Take a snapshot into it first.`,
+      {
+        cause,
+      },
+    );
   }
-  if (manifest.format !== FORMAT) throw new Error(`${file} is from another version: its format is not ${FORMAT}.`);
+  if (manifest.format !== SNAPSHOT_FORMAT) throw new Error(`${file} is from another version: its format is not ${SNAPSHOT_FORMAT}.`);
   return manifest;
 }
 
 /** Everything else in the folder is foreign. A name that was shortened begins like its segment. */
 function isSnapshotName(name: string, roots: ReadonlySet<string>): boolean {
-  if (name === ROOT_FILE) return true;
+  if (name === ROOT_FILE_NAME) return true;
   const segment = decodeName(name.replace(/\.json$/, ''));
   if (segment === undefined || name.includes('%~')) return name.includes('%~');
   for (const root of roots) if (decodeName(root) === segment) return true;
@@ -124,7 +127,7 @@ function isSnapshotName(name: string, roots: ReadonlySet<string>): boolean {
 
 function toSegments(names: readonly string[], knownPath: Json | undefined): string[] | undefined {
   if (typeof knownPath === 'string') return splitPath(knownPath);
-  if (names.length === 1 && names[0] === ROOT_FILE) return [];
+  if (names.length === 1 && names[0] === ROOT_FILE_NAME) return [];
   const segments = names.map((name, index) => decodeName(index === names.length - 1 ? name.slice(0, -'.json'.length) : name));
   return segments.every((segment) => segment !== undefined && segment !== '') ? segments.map(String) : undefined;
 }
@@ -138,9 +141,9 @@ function decodeName(name: string): string | undefined {
 }
 
 function splitPath(path: string): string[] | undefined {
-  if (path !== ROOT && !path.startsWith(`${ROOT}/`)) return undefined;
+  if (path !== CONFIGURATION_ROOT && !path.startsWith(`${CONFIGURATION_ROOT}/`)) return undefined;
   const segments = path
-    .slice(ROOT.length)
+    .slice(CONFIGURATION_ROOT.length)
     .split('/')
     .filter((segment) => segment !== '')
     .map(decodeName);
@@ -149,22 +152,22 @@ function splitPath(path: string): string[] | undefined {
 
 /** A snapshot of a message, an object of resources by path, or the configuration as one nested document. */
 function readDocument(document: JsonObject, label: string, source: CopySource, listener: CopyListener): void {
-  if (document.format === FORMAT) readOrigin(document, source);
-  const resources = document.format === FORMAT ? document.resources : document;
+  if (document.format === SNAPSHOT_FORMAT) readOrigin(document, source);
+  const resources = document.format === SNAPSHOT_FORMAT ? document.resources : document;
   if (!isObject(resources)) throw new Error(`${label} is not a snapshot: it has no resources.`);
   const paths = Object.keys(resources);
-  if (paths.length > 0 && paths.every((path) => path === ROOT || path.startsWith(`${ROOT}/`))) {
+  if (paths.length > 0 && paths.every((path) => path === CONFIGURATION_ROOT || path.startsWith(`${CONFIGURATION_ROOT}/`))) {
     for (const [path, fields] of Object.entries(resources)) {
       const segments = splitPath(path);
       if (!segments || !isObject(fields)) throw new Error(`${label} is damaged at ${path}. The copy was not started.`);
       listener.onResource(segments, fields);
     }
-    if (document.format === FORMAT) readEmpty(document, listener);
+    if (document.format === SNAPSHOT_FORMAT) readEmpty(document, listener);
   } else readNested([], isObject(document.configuration) && paths.length === 1 ? document.configuration : document, listener.onResource);
 }
 
 /** Objects are resources of their own; a list of objects with names is a collection. */
-function readNested(path: readonly string[], document: JsonObject, onResource: OnResource): void {
+function readNested(path: readonly string[], document: JsonObject, onResource: ResourceCallback): void {
   if (path.length > MAX_DEPTH) throw new Error(`A document is nested deeper than ${MAX_DEPTH} levels.`);
   const own: [string, Json][] = [];
   for (const [name, value] of Object.entries(document)) {

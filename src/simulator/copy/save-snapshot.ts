@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Json, type JsonObject, isObject } from '../body-shape';
-import type { State } from '../state';
+import type { ApplianceState } from '../state';
 import { Collection, type Resource, type TreeNode, isVisible } from '../tree';
 import { encodeSegment } from '../url';
-import { FORMAT, MANIFEST, ROOT, ROOT_FILE } from './read-copy';
+import { SNAPSHOT_FORMAT, MANIFEST_FILE_NAME, CONFIGURATION_ROOT, ROOT_FILE_NAME } from './read-copy';
 
 export interface SnapshotCounts {
   resources: number;
@@ -17,7 +17,7 @@ export interface SnapshotCounts {
 type ResourceFile = readonly [path: readonly string[], fields: JsonObject];
 
 /** Writes the configuration as a snapshot, in the format of `gateway-snapshot`, so that `git diff` shows what has changed. */
-export function saveSnapshot(state: State, folder: string): SnapshotCounts {
+export function saveSnapshot(state: ApplianceState, folder: string): SnapshotCounts {
   const { copy, configuration, settings, system } = state;
   const source = copy?.source;
   const collisions = new Set<string>();
@@ -31,29 +31,29 @@ export function saveSnapshot(state: State, folder: string): SnapshotCounts {
   for (const [path, fields] of listResources(configuration, [])) {
     const segments = path.map(encodeSegment);
     if (isEmptyResource(path, fields)) {
-      empty[[ROOT, ...segments].join('/')] = Object.keys(fields);
+      empty[[CONFIGURATION_ROOT, ...segments].join('/')] = Object.keys(fields);
       continue;
     }
     const file = toFileNames(segments, collisions).join('/');
     files.add(file);
-    if (file.includes('%~')) names[file] = [ROOT, ...segments].join('/');
+    if (file.includes('%~')) names[file] = [CONFIGURATION_ROOT, ...segments].join('/');
     if (segments[0] !== undefined) roots.add(segments[0]);
     counts.resources++;
     if (writeIfChanged(join(folder, file), maskAndSort(fields))) counts.written++;
   }
   counts.removed = removeStale(folder, files);
   const manifest = {
-    format: FORMAT,
+    format: SNAPSHOT_FORMAT,
     appliance: source?.appliance ?? settings.name,
     'serial-number': system.serialNumber,
     release: system.release,
-    path: source?.path ?? ROOT,
+    path: source?.path ?? CONFIGURATION_ROOT,
     ...(source && source.ignore.length > 0 && { ignore: [...source.ignore] }),
     roots: [...roots].sort(),
     ...(Object.keys(names).length > 0 && { names: sortKeys(names) }),
     ...(Object.keys(empty).length > 0 && { empty: sortKeys(empty) }),
   };
-  writeIfChanged(join(folder, MANIFEST), manifest);
+  writeIfChanged(join(folder, MANIFEST_FILE_NAME), manifest);
   return counts;
 }
 
@@ -98,7 +98,7 @@ const MAX_NAME_LENGTH = 180;
 const RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9]|conin%24|conout%24)(?:\.|$)/i;
 
 function toFileNames(segments: readonly string[], collisions: ReadonlySet<string>): string[] {
-  if (segments.length === 0) return [ROOT_FILE];
+  if (segments.length === 0) return [ROOT_FILE_NAME];
   return segments.map((segment, index) => {
     const isLast = index === segments.length - 1;
     const name = toFileName(segment, collisions.has(segments.slice(0, index + 1).join('/')), !isLast);
@@ -157,7 +157,7 @@ function writeIfChanged(file: string, content: JsonObject): boolean {
 function removeStale(folder: string, files: ReadonlySet<string>): number {
   let manifest: unknown;
   try {
-    manifest = JSON.parse(readFileSync(join(folder, MANIFEST), 'utf8'));
+    manifest = JSON.parse(readFileSync(join(folder, MANIFEST_FILE_NAME), 'utf8'));
   } catch {
     return 0;
   }

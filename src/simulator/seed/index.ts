@@ -1,7 +1,7 @@
 import { nonEmptyTextField, requiredField } from '../body-shape';
 import type { SimulatorSettings } from '../options';
 import { Collection, Resource, createBranch, toChildMap } from '../tree';
-import { mapRole, createRealms, roleReferenceFinder, createSessionOptions } from './roles-and-realms';
+import { addRoleMappingRule, createRealms, createRoleReferenceFinder, createSessionOptions } from './roles-and-realms';
 import { createAuthServers, createAuthentication } from './authentication';
 import { createLargeTree } from './large-tree';
 import { createPolicyTree } from './policy-appliance';
@@ -75,11 +75,11 @@ export function seedConfiguration(settings: SimulatorSettings, onSwitch: (userna
   const servers: Collection = createAuthServers(variants, findServerReference, onSwitch);
   const adminRole: Collection = createAdminRoles(
     settings,
-    roleReferenceFinder(() => adminRealms),
+    createRoleReferenceFinder(() => adminRealms),
   );
   const userRole: Collection = createUserRoles(
     settings,
-    roleReferenceFinder(() => userRealms),
+    createRoleReferenceFinder(() => userRealms),
   );
   const adminRealms: Collection = createRealms({ variants, roles: () => adminRole, servers: () => servers });
   const userRealms: Collection = createRealms({ variants, roles: () => userRole, servers: () => servers });
@@ -88,7 +88,7 @@ export function seedConfiguration(settings: SimulatorSettings, onSwitch: (userna
   for (const name of ['.Administrators', '.Read-Only Administrators', 'Helpdesk']) adminRole.add({ name });
   const logins = { [settings.realm]: 'Administrators', 'Directory Admins': 'Corp AD', 'SAML Admins': 'Corp SAML' };
   for (const [name, server] of Object.entries(logins))
-    mapRole(adminRealms.add({ name, 'authentication-server': server }), '.Administrators', 'Gateway Admins');
+    addRoleMappingRule(adminRealms.add({ name, 'authentication-server': server }), '.Administrators', 'Gateway Admins');
 
   for (const name of ['Users', 'Intranet', 'Contractors', 'Partner Portal', 'Büro #1/EU & 50%', '.Administrators', 'Unused'])
     userRole.add({ name });
@@ -99,7 +99,7 @@ export function seedConfiguration(settings: SimulatorSettings, onSwitch: (userna
     'Büro #1 / EU': ['Corp AD', 'Büro #1/EU & 50%'],
   } as const;
   for (const [name, [server, role]] of Object.entries(people))
-    mapRole(userRealms.add({ name, 'authentication-server': server }), role, 'VPN Users');
+    addRoleMappingRule(userRealms.add({ name, 'authentication-server': server }), role, 'VPN Users');
 
   const tree: Record<string, Resource> = {
     administrators: createBranch({

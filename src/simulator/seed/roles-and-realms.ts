@@ -98,7 +98,7 @@ export function createRealms(context: RealmContext): Collection {
 }
 
 /** The realm whose rules use a role, as a sentence: the role can't be deleted then. */
-export function roleReferenceFinder(realm: () => Collection): (name: string) => string | undefined {
+export function createRoleReferenceFinder(realm: () => Collection): (name: string) => string | undefined {
   return (name) => {
     for (const [realmName, item] of realm().items)
       if (findRoleNames(item.resource('role-mapping-rules').values.get('rule')).includes(name))
@@ -108,7 +108,7 @@ export function roleReferenceFinder(realm: () => Collection): (name: string) => 
 }
 
 /** One rule that gives `role` to everybody in `group`. */
-export function mapRole(realm: Resource, role: string, group: string): void {
+export function addRoleMappingRule(realm: Resource, role: string, group: string): void {
   realm
     .resource('role-mapping-rules')
     .values.set('rule', [

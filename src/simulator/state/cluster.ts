@@ -1,7 +1,7 @@
 import type { SimulatorSettings } from '../options';
 
 /** The cluster that this node is a member of (appliance-api.md, "Cluster"). */
-export interface Member {
+export interface ClusterMember {
   name: string;
   enabled: boolean;
   'internal-ip': string;
@@ -15,15 +15,20 @@ export interface Member {
 export interface ClusterState {
   name: string;
   mode: 'Active/Active' | 'Active/Passive';
-  members: Member[];
+  members: ClusterMember[];
   /** Name of the member that holds the VIPs; Active/Passive only. */
   vipOwner: string;
 }
 
-export const LEADER = { notes: 'Leader', 'status-code': '0x30004' };
-export const UNREACHABLE = { notes: 'Enabled, Unreachable', 'status-code': '0x38004' };
+export const LEADER_STATUS = { notes: 'Leader', 'status-code': '0x30004' };
+export const UNREACHABLE_STATUS = { notes: 'Enabled, Unreachable', 'status-code': '0x38004' };
 
-export function createMember(name: string, ip: string, externalIp: string, status: { notes: string; 'status-code': string }): Member {
+export function createMember(
+  name: string,
+  ip: string,
+  externalIp: string,
+  status: { notes: string; 'status-code': string },
+): ClusterMember {
   return {
     name,
     enabled: true,
@@ -37,7 +42,7 @@ export function createMember(name: string, ip: string, externalIp: string, statu
 
 export function seedCluster(settings: SimulatorSettings): ClusterState | undefined {
   if (settings.cluster === 'none') return undefined;
-  const first = createMember(settings.name, '10.10.0.10', '203.0.113.10', LEADER);
+  const first = createMember(settings.name, '10.10.0.10', '203.0.113.10', LEADER_STATUS);
   const second = createMember(`${settings.name}-b`, '10.10.0.11', '203.0.113.11', { notes: '', 'status-code': '0x0' });
   return {
     name: 'cluster-1',

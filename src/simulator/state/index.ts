@@ -3,7 +3,7 @@ import { type ClusterState, seedCluster } from './cluster';
 import { type CertificateState, seedCertificates } from './certificates';
 import { type LicenseState, seedLicense } from './license';
 import { LoginState } from './login';
-import type { Copy } from '../copy/build-copy';
+import type { ConfigurationCopy } from '../copy/build-copy';
 import { type CopyAdministrator, findCopyAdministrator } from '../copy/copy-login';
 import { listSessionRealms } from '../copy/copy-people';
 import type { SimulatorSettings } from '../options';
@@ -15,7 +15,7 @@ import type { Resource } from '../tree';
 import type { Variants } from '../variants';
 
 /** Everything the appliance knows. Tests may read and change it while it runs, the variants included. */
-export interface State {
+export interface ApplianceState {
   readonly settings: SimulatorSettings;
   readonly variants: Variants;
   readonly configuration: Resource;
@@ -27,12 +27,12 @@ export interface State {
   readonly undocumented: UndocumentedState;
   readonly system: SystemState;
   /** The configuration of another appliance; undefined for the simulator's own. */
-  readonly copy: (Copy & { readonly administrator: CopyAdministrator }) | undefined;
+  readonly copy: (ConfigurationCopy & { readonly administrator: CopyAdministrator }) | undefined;
   /** Undefined while the node is not in a cluster. */
   cluster: ClusterState | undefined;
 }
 
-export function createState(settings: SimulatorSettings, copy?: Copy): State {
+export function createState(settings: SimulatorSettings, copy?: ConfigurationCopy): ApplianceState {
   const login = new LoginState();
   const realms = copy ? listSessionRealms(copy) : [];
   const system = createSystemState(settings.name, settings.profile?.release || undefined);

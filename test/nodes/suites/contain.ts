@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { resetContainmentStores } from '../../../src/contain/containment-store';
 import { NodeRedHarness, type NodeDefinition, type Message, type Runtime } from '../../helpers/node-red';
+import { resetContainmentStores } from '../../helpers/reset-process-state';
 
 interface Happened {
   event: string;

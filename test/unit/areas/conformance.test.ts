@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ConformanceProfile } from '../../../src/conformance';
 import type { RawReply, RawRequest } from '../../../src/model/raw-exchange';
-import { forReadsOnly } from '../../../src/run/raw-exchange';
+import { toReadOnlyConnection } from '../../../src/run/raw-exchange';
 import { expectFailure, listRequests, listWriteLines, startSimulatorWithGateway } from '../../helpers/simulated-appliance';
 
 const FAST = { rate: 1000 };
@@ -61,7 +61,7 @@ describe('system.conformance', () => {
       sent.push(method);
       return Promise.resolve({ status: 200, contentType: '', hasEtag: false, text: '', bytes: 0, ms: 0 });
     };
-    const connection = forReadsOnly({ send, opened: 0, clockOffsetSeconds: undefined });
+    const connection = toReadOnlyConnection({ send, opened: 0, clockOffsetSeconds: undefined });
     await connection.send({ method: 'GET', path: '/' });
     await connection.send({ method: 'POST', path: '/', credentials: 'none' });
     const error = await expectFailure(connection.send({ method: 'DELETE', path: '/api/v1/system/active-users?all' }));

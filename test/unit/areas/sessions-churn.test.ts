@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { resetContainmentStores } from '../../../src/contain/containment-store';
 import { startRawServer, httpResponse, type RawServer } from '../../helpers/raw-server';
 import { ACTIVE_USERS_PATH, asBulkResult, expectFailure, gatewayFor, readSessionIds } from '../../helpers/simulated-appliance';
 import { startWatch } from '../../helpers/watch';
+import { resetContainmentStores } from '../../helpers/reset-process-state';
 
 const PAGE_SIZE = 200;
 /** 100 changes per second at 5 ms per page. */

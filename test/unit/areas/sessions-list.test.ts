@@ -3,7 +3,7 @@ import { parseSessionPage } from '../../../src/areas/sessions/session-page';
 import { toApplianceHash } from '../../../src/contain/containment-record';
 import type { ContainmentActions } from '../../../src/contain/contain';
 import { startEnforcement } from '../../../src/contain/enforcement-loop';
-import { resetContainmentStores, getContainmentStores } from '../../../src/contain/containment-store';
+import { getContainmentStores } from '../../../src/contain/containment-store';
 import type { Envelope } from '../../../src/model/envelope';
 import type { Gateway } from '../../../src/gateway';
 import type { Simulator, SimulatorOptions, Variants } from '../../../src/simulator';
@@ -15,6 +15,7 @@ import {
   ACTIVE_USERS_PATH,
   getThrownError,
 } from '../../helpers/simulated-appliance';
+import { resetContainmentStores } from '../../helpers/reset-process-state';
 
 const isList = ({ path }: { path: string }): boolean => path.startsWith(`${ACTIVE_USERS_PATH}?`);
 const page = (start: number): string => `GET ${ACTIVE_USERS_PATH}?number=200&start=${start}`;

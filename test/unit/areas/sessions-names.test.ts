@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { resetContainmentStores } from '../../../src/contain/containment-store';
 import type { Simulator } from '../../../src/simulator';
 import {
   ACTIVE_USERS_PATH,
@@ -10,6 +9,7 @@ import {
   startSimulatorWithGateway,
   type AnyGateway,
 } from '../../helpers/simulated-appliance';
+import { resetContainmentStores } from '../../helpers/reset-process-state';
 
 /** Names of one person as the interface may return them. */
 const SPELLINGS = ['CORP\\j.doe', 'J.Doe', 'j.doe@corp.example'];

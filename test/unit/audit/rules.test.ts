@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigurationIndex } from '../../../src/audit/configuration-index';
 import type { AuditSubject, RuleExample } from '../../../src/audit/audit-rule';
-import { auditRules, DEFAULT_LIMITS } from '../../../src/audit/rules';
+import { auditRules, DEFAULT_AUDIT_LIMITS } from '../../../src/audit/rules';
 import { checkRules } from '../../../src/audit/run-audit';
 import type { JsonObject } from '../../../src/model/json';
 import { plantFaults } from './planted-faults';
@@ -11,7 +11,7 @@ function toSubject({ resources, release, limits, live }: RuleExample): AuditSubj
     index: new ConfigurationIndex(new Map(Object.entries(resources))),
     release: release ?? null,
     serialNumber: null,
-    limits: { ...DEFAULT_LIMITS, ...limits },
+    limits: { ...DEFAULT_AUDIT_LIMITS, ...limits },
     live: live ?? {},
     weakSecrets: new Map(),
     now: Date.parse('2026-06-01T00:00:00Z'),

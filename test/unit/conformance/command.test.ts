@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommand } from '../../../src/conformance/command';
+import { runConformanceCommand } from '../../../src/conformance/command';
 import { createTestClock } from '../../helpers/conformance';
 import { listRequests, simulatorCertificate, startTestSimulator } from '../../helpers/simulated-appliance';
 import { createTemporaryFolder } from '../../helpers/temporary';
@@ -15,7 +15,7 @@ interface CommandRun {
 async function run(args: readonly string[], env: Record<string, string> = { GATEWAY_PASSWORD: 'simulator' }): Promise<CommandRun> {
   let printed = '';
   let errors = '';
-  const code = await runCommand(args, {
+  const code = await runConformanceCommand(args, {
     env,
     print: (text) => void (printed += text),
     printError: (text) => void (errors += text),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NOT_PROBED, TRAITS } from '../../../src/conformance/traits';
+import { UNPROBED_VARIANTS, APPLIANCE_TRAITS } from '../../../src/conformance/traits';
 import { defaultVariants, VARIANTS, type Variants, type VariantValue } from '../../../src/simulator';
 import { checkSimulator } from '../../helpers/conformance';
 import { startTestSimulator } from '../../helpers/simulated-appliance';
@@ -23,7 +23,7 @@ const NEEDS: Record<string, Partial<Variants>> = {
 const WITHOUT_LOGIN = ['restAccess', 'loginAnswer', 'restarting'];
 
 const names = Object.keys(VARIANTS) as (keyof Variants)[];
-const probed = names.filter((name) => !Object.hasOwn(NOT_PROBED, name));
+const probed = names.filter((name) => !Object.hasOwn(UNPROBED_VARIANTS, name));
 
 function otherValues(name: keyof Variants): VariantValue[] {
   const { values, default: usual } = VARIANTS[name] as { values: readonly VariantValue[] | undefined; default: VariantValue };
@@ -38,8 +38,8 @@ async function findVariants(variants: Partial<Variants>): Promise<Readonly<Recor
 
 describe('a conformance check finds the variants of the simulator', () => {
   it('knows each variant, or says why it cannot be tried', () => {
-    expect([...Object.keys(TRAITS), ...Object.keys(NOT_PROBED)].sort()).toEqual([...names].sort());
-    for (const [name, { usual }] of Object.entries(TRAITS)) expect(usual, name).toBe(defaultVariants()[name as keyof Variants]);
+    expect([...Object.keys(APPLIANCE_TRAITS), ...Object.keys(UNPROBED_VARIANTS)].sort()).toEqual([...names].sort());
+    for (const [name, { usual }] of Object.entries(APPLIANCE_TRAITS)) expect(usual, name).toBe(defaultVariants()[name as keyof Variants]);
   });
 
   it('finds the default of every variant', async () => {

@@ -11,12 +11,11 @@ import {
   type ContainEvent,
   type EnforcementParticipant,
 } from '../../../src/contain/enforcement-loop';
-import { isContainmentOver, isPastContainmentEnd, noteContainmentEnd, observeContainmentEnd } from '../../../src/contain/containment-end';
+import { isContainmentOver, isPastContainmentEnd, recordContainmentEnd, observeContainmentEnd } from '../../../src/contain/containment-end';
 import { isContainmentRecord, getSubjectName, type ContainmentRecord } from '../../../src/contain/containment-record';
 import {
   readContainments,
   runExclusiveInAllStores,
-  resetContainmentStores,
   getContainmentStores,
   tryReadContainments,
 } from '../../../src/contain/containment-store';
@@ -27,6 +26,7 @@ import { HOST_HASH } from '../../../src/files/atomic-file';
 import { expectFailure } from '../../helpers/simulated-appliance';
 import { eventually } from '../../helpers/eventually';
 import { createTemporaryFolder } from '../../helpers/temporary';
+import { resetContainmentStores } from '../../helpers/reset-process-state';
 
 // Records, lock files and the enforcement loop, without an appliance.
 
@@ -116,7 +116,7 @@ describe('isContainmentOver', () => {
   it('isContainmentOver releases nobody if the clock is two hours ahead for a second', () => {
     start();
     const known = record(1);
-    for (const note of [noteContainmentEnd, observeContainmentEnd]) {
+    for (const note of [recordContainmentEnd, observeContainmentEnd]) {
       note(known);
       jump(2);
       for (let poll = 0; poll < 3; poll++) {
@@ -138,7 +138,7 @@ describe('isContainmentOver', () => {
   it('isContainmentOver ends by the monotonic clock in the process that started it, also if the clock is set back', () => {
     start();
     const known = record(1);
-    noteContainmentEnd(known);
+    recordContainmentEnd(known);
     jump(-2);
     vi.advanceTimersByTime(HOUR - 1);
     expect(isContainmentOver(known)).toBe(false);
@@ -167,7 +167,7 @@ describe('isContainmentOver', () => {
   it('isContainmentOver starts over when the end was extended', () => {
     start();
     const known = record(1);
-    noteContainmentEnd(known);
+    recordContainmentEnd(known);
     vi.advanceTimersByTime(HOUR);
     const extended = { ...known, until: new Date(Date.now() + HOUR).toISOString() };
     expect([isContainmentOver(known), isContainmentOver(extended)]).toEqual([true, false]);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ContainEvent } from '../../../src/contain/enforcement-loop';
 import { containmentActionsFor } from '../../../src/areas/contain/containment-actions';
-import { resetContainmentStores } from '../../../src/contain/containment-store';
 import { GatewayError } from '../../../src/model/error';
 import type { Simulator } from '../../../src/simulator';
 import {
@@ -20,6 +19,7 @@ import { createRunContext } from '../../helpers/call';
 import { startChild } from '../../helpers/transfer';
 import { eventually } from '../../helpers/eventually';
 import { createTemporaryFolder as emptyFolder } from '../../helpers/temporary';
+import { resetContainmentStores } from '../../helpers/reset-process-state';
 
 const SERVER = 'System Local';
 const NAME = 'a.smith';

@@ -9,12 +9,12 @@ import {
   readOpenFileLimit,
   processFileLimitSource,
 } from '../../../src/inventory/open-files';
-import { resetAccounts } from '../../../src/login/account-state';
 import { processCoordination } from '../../../src/model/process-coordination';
 import { startSimulatedFleet, type SimulatedFleet, type Simulator } from '../../../src/simulator';
 import { gatewayFor, getThrownError } from '../../helpers/simulated-appliance';
 import { startChild, readOutput } from '../../helpers/transfer';
 import { eventually } from '../../helpers/eventually';
+import { resetAccounts } from '../../helpers/reset-process-state';
 
 const LOGIN = { username: 'api-admin', password: 'simulator' };
 const COUNT = 30;

@@ -4,13 +4,14 @@ import { describe, expect, it, vi } from 'vitest';
 import { Gateway } from '../../../src/gateway';
 import { RecordSigner } from '../../../src/model/record-signer';
 import { sealLine, sha256, type JournalLine } from '../../../src/journal/journal-line';
-import { JournalWriter, resetJournalWriters } from '../../../src/journal/journal-writer';
+import { JournalWriter } from '../../../src/journal/journal-writer';
 import { verifyJournal } from '../../../src/journal/verify-journal';
-import { resetContainmentStores, getContainmentStores } from '../../../src/contain/containment-store';
+import { getContainmentStores } from '../../../src/contain/containment-store';
 import { WatchStateFile } from '../../../src/watch/watch-state-file';
 import { withLockFile } from '../../../src/files/lock-file';
 import { expectFailure, listWriteLines, settingsFor } from '../../helpers/simulated-appliance';
 import { checkJournal, createTemporaryFolder, listJournalFiles, readAllJournalLines, startWithJournal } from '../../helpers/journal';
+import { resetContainmentStores, resetJournalWriters } from '../../helpers/reset-process-state';
 
 // Records that somebody else wrote into a folder.
 

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Gateway } from '../../../src/gateway';
 import { BackOff, parseRetryAfterMs } from '../../../src/login/back-off';
-import { resetAccounts } from '../../../src/login/account-state';
 import { ProcessCoordination, processCoordination } from '../../../src/model/process-coordination';
 import { checkSettings, type Settings } from '../../../src/model/settings';
 import type { FaultRule, Simulator, SimulatorOptions } from '../../../src/simulator';
@@ -15,6 +14,7 @@ import {
   USER_ROLES_PATH,
   settingsFor,
 } from '../../helpers/simulated-appliance';
+import { resetAccounts } from '../../helpers/reset-process-state';
 
 beforeEach(() => {
   processCoordination.clear();

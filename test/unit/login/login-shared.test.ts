@@ -2,7 +2,6 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Gateway } from '../../../src/gateway';
 import { Transport } from '../../../src/http/transport';
-import { countCachedAccounts, resetAccounts } from '../../../src/login/account-state';
 import { Session, type SessionApiKey } from '../../../src/login/session';
 import { processCoordination } from '../../../src/model/process-coordination';
 import { Redactor } from '../../../src/model/redaction';
@@ -17,6 +16,7 @@ import {
   settingsFor,
 } from '../../helpers/simulated-appliance';
 import { listSecondStepAnswers } from '../../helpers/logins';
+import { getProcessMap, resetAccounts } from '../../helpers/reset-process-state';
 
 beforeEach(() => {
   processCoordination.clear();
@@ -134,18 +134,18 @@ describe('the key after all gateways have closed', () => {
     const simulator = await startTestSimulator();
     const before = new Gateway(settingsFor(simulator));
     const idle = new Gateway(settingsFor(simulator, { username: 'nobody' }));
-    expect(countCachedAccounts()).toBe(2);
+    expect(getProcessMap('accounts').size).toBe(2);
     idle.close();
-    expect(countCachedAccounts()).toBe(1);
+    expect(getProcessMap('accounts').size).toBe(1);
     await before.run('system.info');
     before.close();
     vi.advanceTimersByTime(89_000);
     // A gateway in between restarts the retention time.
     new Gateway(settingsFor(simulator)).close();
     vi.advanceTimersByTime(2_000);
-    expect(countCachedAccounts()).toBe(1);
+    expect(getProcessMap('accounts').size).toBe(1);
     vi.advanceTimersByTime(88_000);
-    expect(countCachedAccounts()).toBe(0);
+    expect(getProcessMap('accounts').size).toBe(0);
     vi.useRealTimers();
     expect((await gatewayFor(simulator).run('system.info')).envelope.logins).toBe(1);
   });

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { GatewayOptions } from '../../../src/gateway';
-import { resetAccounts } from '../../../src/login/account-state';
 import { ProcessCoordination, processCoordination } from '../../../src/model/process-coordination';
 import type { Settings } from '../../../src/model/settings';
 import type { SimulatorOptions } from '../../../src/simulator';
@@ -15,6 +14,7 @@ import {
   listWriteLines,
 } from '../../helpers/simulated-appliance';
 import { createBasicAuthorization, LEGACY_LOGIN_PATH, listLoginSteps } from '../../helpers/logins';
+import { resetAccounts } from '../../helpers/reset-process-state';
 
 /** Runs pauses on the clock of the test. */
 const byDate = (): GatewayOptions => ({ coordination: new ProcessCoordination(Date.now) });

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { resetAccounts } from '../../../src/login/account-state';
 import type { Coordination, CoordinationValue } from '../../../src/model/coordination';
 import { ProcessCoordination, processCoordination } from '../../../src/model/process-coordination';
 import { Redactor } from '../../../src/model/redaction';
@@ -19,6 +18,7 @@ import {
 } from '../../helpers/simulated-appliance';
 import { listSecondStepAnswers, createBasicAuthorization, listLoginSteps } from '../../helpers/logins';
 import { createTotpCode, parseTotpSecret } from '../../../src/model/totp';
+import { resetAccounts } from '../../helpers/reset-process-state';
 
 const count = { logins: 0 };
 const onLogin = (): void => void count.logins++;

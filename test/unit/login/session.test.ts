@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Transport } from '../../../src/http/transport';
 import { accountHash, sessionKey } from '../../../src/login/account-state';
-import { AccountState, resetAccounts } from '../../../src/login/account-state';
+import { AccountState } from '../../../src/login/account-state';
 import { BackOff } from '../../../src/login/back-off';
 import { SessionApiKey } from '../../../src/login/pending-login';
 import { PendingLogin } from '../../../src/login/pending-login';
@@ -14,6 +14,7 @@ import { checkSettings, type CheckedSettings, type Settings } from '../../../src
 import type { Simulator, SimulatorOptions } from '../../../src/simulator';
 import { startTestSimulator, expectFailure, LOGIN_PATH, settingsFor } from '../../helpers/simulated-appliance';
 import { listSecondStepAnswers } from '../../helpers/logins';
+import { resetAccounts } from '../../helpers/reset-process-state';
 
 // Tests a session directly; tests of the gateway cover the rest.
 

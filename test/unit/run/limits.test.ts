@@ -3,8 +3,7 @@ import { rootCertificates } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Gateway } from '../../../src/gateway';
 import { RateLimiter } from '../../../src/http/rate-limiter';
-import { listCachedSecureContexts } from '../../../src/http/create-connection-pool';
-import { countSharedPools } from '../../../src/http/shared-pool';
+import { getProcessMap } from '../../helpers/reset-process-state';
 import { LightAbortController } from '../../../src/model/abort';
 import {
   startTestSimulator,
@@ -219,8 +218,10 @@ describe('Gateways of many appliances', () => {
   it('Gateways of many appliances share the secure context of equal certificates', async () => {
     const [one, other] = [await startTestSimulator(), await startTestSimulator()];
     // Held on to: those of other tests go as the collector likes.
-    const before = new Set(listCachedSecureContexts());
-    const added = (): unknown[] => listCachedSecureContexts().filter((context) => !before.has(context));
+    const list = (): unknown[] =>
+      [...getProcessMap('secure contexts').values()].flatMap((context) => (context as WeakRef<object>).deref() ?? []);
+    const before = new Set(list());
+    const added = (): unknown[] => list().filter((context) => !before.has(context));
     // The same certificate in a text that nobody else has.
     const [ca, another] = [`${simulatorCertificate.cert}\n\n\n`, `${simulatorCertificate.cert}\n\n\n\n`];
     const kept = new Set<unknown>();
@@ -239,7 +240,7 @@ describe('Gateways of many appliances', () => {
 
 describe('Gateways that reach the same account in the same way', () => {
   it('Gateways that reach the same account in the same way share as many connections as the strictest of them allows', async () => {
-    const before = countSharedPools();
+    const before = getProcessMap('connection pools').size;
     const { server, answer, hold } = await holding(false);
     const gateways = [8, 2, 5].map((connections, index) => gatewayFor(server, { connections, name: `vpn-${index}` }));
     for (const gateway of gateways) await info(gateway);
@@ -250,7 +251,7 @@ describe('Gateways that reach the same account in the same way', () => {
     expect(server.sockets.size).toBe(2);
     answer();
     await Promise.all(running);
-    expect([server.sockets.size, server.requests.length, countSharedPools() - before]).toEqual([2, 33, 1]);
+    expect([server.sockets.size, server.requests.length, getProcessMap('connection pools').size - before]).toEqual([2, 33, 1]);
   });
 
   it('Gateways that reach the same account in the same way get more connections when the strictest one closes, and fewer when a stricter one opens', async () => {
@@ -274,7 +275,7 @@ describe('Gateways that reach the same account in the same way', () => {
   });
 
   it('Gateways that reach the same account in the same way lose no request when one of them closes during it', async () => {
-    const before = countSharedPools();
+    const before = getProcessMap('connection pools').size;
     const { server, answer } = await holding();
     const [one, other] = [gatewayFor(server), gatewayFor(server)];
     const mine = times(4, () => expectFailure(info(one)));
@@ -287,7 +288,7 @@ describe('Gateways that reach the same account in the same way', () => {
     expect((await expectFailure(info(one))).code).toBe('ABORTED');
     other.close();
     await expect.poll(() => server.sockets.size).toBe(0);
-    expect(countSharedPools()).toBe(before);
+    expect(getProcessMap('connection pools').size).toBe(before);
   });
 
   it.each([

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { operations } from '../../../src/areas';
-import { resetContainmentStores } from '../../../src/contain/containment-store';
 import type { GatewayError } from '../../../src/model/error';
 import type { Operation } from '../../../src/model/operation';
 import type { Permissions } from '../../../src/model/rules';
@@ -23,6 +22,7 @@ import { Gateway } from '../../../src/gateway';
 import { runOnMany, type RunOnManyOptions, type RunOnManyOutcome } from '../../../src/inventory/run-on-many';
 import { safeMessage } from '../../../src/model/safe-message';
 import { eventually } from '../../helpers/eventually';
+import { resetContainmentStores } from '../../helpers/reset-process-state';
 
 afterEach(resetContainmentStores);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { emptyResultLists, currentIsoTime } from '../../../src/model/envelope';
+import { createEmptyResultLists, currentIsoTime } from '../../../src/model/envelope';
 import type { ErrorCode } from '../../../src/model/error-codes';
 import { asGatewayError, badInput, GatewayError, type GatewayErrorDetails } from '../../../src/model/error';
 import type { JsonObject } from '../../../src/model/json';
@@ -63,7 +63,7 @@ describe('A new envelope', () => {
     expect(written).toHaveBeenCalledTimes(1);
     vi.setSystemTime(at + 1);
     expect(currentIsoTime()).toBe('2026-11-22T08:00:00.124Z');
-    const [one, other] = [emptyResultLists(), emptyResultLists()];
+    const [one, other] = [createEmptyResultLists(), createEmptyResultLists()];
     one.info.push({ message: 'x' });
     expect(other).toEqual({ info: [], warnings: [], errors: [] });
   });

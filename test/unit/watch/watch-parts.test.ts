@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync,
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LightAbortController } from '../../../src/model/abort';
-import { emptyResultLists, type Envelope } from '../../../src/model/envelope';
+import { createEmptyResultLists, type Envelope } from '../../../src/model/envelope';
 import { GatewayError } from '../../../src/model/error';
 import type { ErrorCode } from '../../../src/model/error-codes';
 import type { JsonObject } from '../../../src/model/json';
@@ -378,7 +378,15 @@ describe('WatchStateFile', () => {
 describe('Watcher', () => {
   const at = '2026-11-20T08:00:00.000Z';
   const envelope: Envelope = {
-    ...{ ok: true, operation: 'system.health', appliance: 'vpn', request: null, status: 200, result: emptyResultLists(), changed: null },
+    ...{
+      ok: true,
+      operation: 'system.health',
+      appliance: 'vpn',
+      request: null,
+      status: 200,
+      result: createEmptyResultLists(),
+      changed: null,
+    },
     ...{ dryRun: false, requests: 1, retries: 0, logins: 0, ms: 1, at },
   };
   const limits = [{ name: 'a', above: 90 }];

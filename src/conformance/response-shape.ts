@@ -1,6 +1,6 @@
 import { isObject } from '../model/json';
 
-export type Kind = 'null' | 'boolean' | 'number' | 'text' | 'object' | 'array';
+export type ValueKind = 'null' | 'boolean' | 'number' | 'text' | 'object' | 'array';
 
 /** Paths of keys with their kinds, such as `users/[]/name: text`. `|` separates kinds; `?` marks a key that some items lack. */
 export type ProfileKeys = Readonly<Record<string, string>>;
@@ -8,7 +8,7 @@ export type ProfileKeys = Readonly<Record<string, string>>;
 const MAX_DEPTH = 12;
 const MAX_ITEMS = 500;
 
-export function kindOf(value: unknown): Kind {
+function getValueKind(value: unknown): ValueKind {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'boolean' || typeof value === 'number') return typeof value as 'boolean' | 'number';
@@ -16,22 +16,22 @@ export function kindOf(value: unknown): Kind {
 }
 
 /** Kinds of a value and of everything below it, merged over all values that were added. Holds no value. */
-export class Shape {
-  readonly #kinds = new Set<Kind>();
+export class ResponseShape {
+  readonly #kinds = new Set<ValueKind>();
   #objects = 0;
   readonly #seen = new Map<string, number>();
-  readonly #children = new Map<string, Shape>();
-  #items: Shape | undefined;
+  readonly #children = new Map<string, ResponseShape>();
+  #items: ResponseShape | undefined;
 
   add(value: unknown, depth = 0): void {
-    const kind = kindOf(value);
+    const kind = getValueKind(value);
     this.#kinds.add(kind);
     if (depth >= MAX_DEPTH) return;
-    if (Array.isArray(value)) for (const item of value.slice(0, MAX_ITEMS)) (this.#items ??= new Shape()).add(item, depth + 1);
+    if (Array.isArray(value)) for (const item of value.slice(0, MAX_ITEMS)) (this.#items ??= new ResponseShape()).add(item, depth + 1);
     if (!isObject(value)) return;
     this.#objects++;
     for (const [key, child] of Object.entries(value)) {
-      const shape = this.#children.get(key) ?? new Shape();
+      const shape = this.#children.get(key) ?? new ResponseShape();
       this.#children.set(key, shape);
       this.#seen.set(key, (this.#seen.get(key) ?? 0) + 1);
       shape.add(child, depth + 1);
@@ -64,7 +64,7 @@ function joinPath(path: string, name: string): string {
 }
 
 /** The kinds of an entry, without `null`, which says little: a key may have no value today. */
-export function mainKinds(entry: string): string[] {
+export function parseKindsWithoutNull(entry: string): string[] {
   return entry
     .replace('?', '')
     .split('|')
