@@ -7,6 +7,7 @@ import type { ParsedInput } from './model/field';
 import type { Operation, OperationContext, Progress } from './model/operation';
 import type { Redactor } from './model/redaction';
 import { trusted } from './model/safe-message';
+import { isRehearsing } from './model/settings';
 import { findInputSecrets } from './model/secrets';
 import { defaultTranslate, type Translate } from './model/summary';
 import { Approval, type RequestApproval } from './run/approval';
@@ -85,6 +86,10 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
 
   get appliance(): string {
     return this.gatewayContext.settings.name;
+  }
+
+  get isRehearsal(): boolean {
+    return isRehearsing(this.gatewayContext.settings);
   }
 
   get gatewayContext(): GatewayContext {

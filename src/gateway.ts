@@ -18,8 +18,9 @@ import { processCoordination } from './model/process-coordination';
 import { RecordSigner } from './model/record-signer';
 import { Redactor } from './model/redaction';
 import { trusted, safeMessage } from './model/safe-message';
-import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
+import { checkSettings, isRehearsing, type CheckedSettings, type Settings } from './model/settings';
 import { listSettingsSecrets } from './model/settings-secrets';
+import { Rehearsal } from './rehearsal/rehearsal';
 import type { ApprovalRecord, Proposal } from './run/approval';
 import type { GatewayContext } from './run/gateway-context';
 import { IdentityPin } from './run/identity-pin';
@@ -44,6 +45,7 @@ type PerformOperation = (input: ParsedInput, call: RunContext, operation: Operat
  */
 export class Gateway {
   readonly #settings: CheckedSettings;
+  readonly #rehearsal: Rehearsal | undefined;
   readonly #redactor: Redactor;
   readonly #context: GatewayContext;
   readonly #resolveAppliance: GatewayOptions['resolveAppliance'];
@@ -54,12 +56,19 @@ export class Gateway {
     settings: Settings,
     { coordination = processCoordination, isolatedLogin, resolveAppliance, onExchange, hostInfo, stateFolder }: GatewayOptions = {},
   ) {
-    this.#settings = validateSettings(settings);
+    const { checkedSettings, rehearsal } = validateSettings(settings);
+    this.#settings = checkedSettings;
+    this.#rehearsal = rehearsal;
     this.#redactor = new Redactor().add(...listSettingsSecrets(this.#settings));
+    if (rehearsal) {
+      this.#redactor.add(...listSettingsSecrets(settings));
+      rehearsal.join(this);
+    }
     // An open connection does not prove that the address can be reached.
     const { name, log } = this.#settings;
     const logExchange = log === true && onExchange ? (exchange: ExchangeLogEntry): void => onExchange(exchange, name) : undefined;
-    const transport = new Transport(this.#settings, isolatedLogin ? undefined : sessionKey(this.#settings), logExchange);
+    const accountKey = isolatedLogin ? undefined : sessionKey(this.#settings);
+    const transport = new Transport(this.#settings, accountKey, logExchange, rehearsal && (() => findCopy(rehearsal)));
     const session = new Session(this.#settings, transport, this.#redactor, coordination, { isolatedLogin });
     const { pin, permissions, connections, waiting, signingKey } = this.#settings;
     this.#context = {
@@ -102,6 +111,17 @@ export class Gateway {
   /** Signs the records of a watch of this appliance. Undefined without a signing key. */
   get signer(): RecordSigner | undefined {
     return this.#context.signer;
+  }
+
+  /** Whether all requests go to a copy of the appliance. */
+  get isRehearsal(): boolean {
+    return this.#rehearsal !== undefined;
+  }
+
+  /** Starts the copy of a rehearsal again with its snapshot. Without a rehearsal it does nothing. */
+  async resetRehearsal(): Promise<void> {
+    await this.#rehearsal?.reset();
+    this.#context.lookups.clear();
   }
 
   /** Whether a run is in flight. */
@@ -229,6 +249,7 @@ export class Gateway {
   close(): void {
     this.#context.session.close();
     this.#context.transport.close();
+    this.#rehearsal?.leave(this);
   }
 }
 
@@ -241,10 +262,22 @@ function performOperation(input: ParsedInput, call: RunContext, operation: Opera
   return operation.read ? document.then((body) => operation.read?.(body, input, (fields) => call.addToEnvelope(fields))) : document;
 }
 
-/** Errors: `BAD_CONFIG`, also when the settings are not an object. */
-function validateSettings(settings: Settings): CheckedSettings {
+async function findCopy(rehearsal: Rehearsal): Promise<Pick<CheckedSettings, 'origin' | 'tls'>> {
+  const { origin, ca } = await rehearsal.endpoint();
+  return { origin, tls: { ca } };
+}
+
+interface ValidSettings {
+  readonly checkedSettings: CheckedSettings;
+  /** Undefined when the requests go to the appliance itself. */
+  readonly rehearsal: Rehearsal | undefined;
+}
+
+/** With a rehearsal, the settings reach only its copy. Errors: `BAD_CONFIG`, also when the settings are not an object. */
+function validateSettings(settings: Settings): ValidSettings {
   try {
-    return checkSettings(settings);
+    const rehearsal = isRehearsing(settings) ? Rehearsal.find(settings) : undefined;
+    return { checkedSettings: checkSettings(rehearsal ? rehearsal.toSettings(settings) : settings), rehearsal };
   } catch (thrown) {
     if (thrown instanceof GatewayError) throw thrown;
     throw new GatewayError(

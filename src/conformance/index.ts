@@ -4,7 +4,7 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { processCoordination } from '../model/process-coordination';
 import { Redactor } from '../model/redaction';
 import { trusted } from '../model/safe-message';
-import { checkSettings, type Settings } from '../model/settings';
+import { checkSettings, isRehearsing, type Settings } from '../model/settings';
 import { listSettingsSecrets } from '../model/settings-secrets';
 import { createRawConnection } from '../run/raw-exchange';
 import { assertLimits, runProbes, type ConformanceLimits, type ConformanceResult } from './check';
@@ -30,6 +30,8 @@ export interface ConformanceOptions extends ConformanceLimits {
  */
 export async function checkConformance(settings: Settings, options: ConformanceOptions = {}): Promise<ConformanceResult> {
   assertLimits(options);
+  if (isRehearsing(settings))
+    throw new GatewayError('BAD_CONFIG', 'rehearsal is set. Check the appliance itself without it.', { sent: false });
   const checked = checkSettings(settings);
   const redactor = new Redactor().add(...listSettingsSecrets(checked));
   const transport = new Transport(checked);

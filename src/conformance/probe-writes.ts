@@ -140,7 +140,10 @@ async function removeItem(prober: Prober, collection: Collection, name: string):
   }
   const again = await remove(AGAIN);
   const gone = await prober.cleanUp({ template: `${template}/*#removed`, path: item, method: 'GET' });
-  if (gone.status === 404) {
+  // An appliance may file a name in another case, so that a read by the sent name gets 404 although the item exists.
+  const listed = gone.status === 404 ? await findListedName(prober, collection, name) : undefined;
+  if (listed !== undefined && listed !== name) return removeItem(prober, collection, listed);
+  if (gone.status === 404 && listed === undefined) {
     prober.note(`${label[0]?.toUpperCase()}${label.slice(1)} is removed: a read gets 404, a second DELETE ${again.status}.`);
     return;
   }
@@ -153,7 +156,15 @@ async function removeItem(prober: Prober, collection: Collection, name: string):
 async function findName(prober: Prober, { path, template }: Collection, name: string): Promise<string | undefined> {
   const item = await prober.get(`${template}/*`, { path: `${path}/${encodeSegment(name)}` });
   if (item.isSuccess) return name;
-  const { document } = await prober.get(template, { path });
+  return nameInList(await prober.get(template, { path }), name);
+}
+
+/** Like `findName`, when the check may be canceled. */
+async function findListedName(prober: Prober, { path, template }: Collection, name: string): Promise<string | undefined> {
+  return nameInList(await prober.cleanUp({ template: `${template}#removed`, path, method: 'GET' }), name);
+}
+
+function nameInList({ document }: ProbeResponse, name: string): string | undefined {
   const list = Object.values(document).find((value) => Array.isArray(value)) as readonly unknown[] | undefined;
   const names = (list ?? []).map((entry) => (isObject(entry) ? (entry['name'] ?? entry['username']) : entry));
   return names.find((one): one is string => typeof one === 'string' && one.toLowerCase() === name.toLowerCase());

@@ -62,8 +62,14 @@ export class SharedPool {
   /** Errors: `BAD_CONFIG` when the certificate, its key or the CA cannot be used. */
   async open(): Promise<ConnectionPool> {
     // undici and TLS load on first use, so that Node-RED starts faster.
-    this.#opening ??= this.#create(this.#connectionLimit());
-    this.#connections = await this.#opening;
+    const opening = (this.#opening ??= this.#create(this.#connectionLimit()));
+    try {
+      this.#connections = await opening;
+    } catch (error) {
+      // The next request tries again.
+      if (this.#opening === opening) this.#opening = undefined;
+      throw error;
+    }
     this.#connections.limit = this.#connectionLimit();
     return this.#connections;
   }

@@ -12,6 +12,9 @@ import type { PeerCertificateInfo } from '../model/peer-certificate';
 import type { Handshake, HostPort } from './peer-certificate';
 import { getSharedPool, SharedPool, poolKey } from './shared-pool';
 
+/** Returns the address and the certificate of a server that is started on first use. */
+export type FindDestination = () => Promise<Pick<CheckedSettings, 'origin' | 'tls'>>;
+
 /**
  * Exchanges requests with one appliance over a bounded pool of kept-alive connections. Follows no redirects, repeats nothing and does not
  * judge statuses. Errors: `TIMEOUT`, `CONNECTION`, `TLS`, `BAD_RESPONSE`, `LIMIT`, `ABORTED`; `details.sent` says whether a byte of the
@@ -27,14 +30,24 @@ export class Transport {
   /** Undefined when this transport shares no connections. */
   readonly #accountKey: string | undefined;
   readonly #onExchange: ((exchange: ExchangeLogEntry) => void) | undefined;
+  readonly #findDestination: FindDestination | undefined;
   readonly #inFlight = new DeadlineTimer<ResponseCollector>();
   #pool: SharedPool | undefined;
   #connections: ConnectionPool | undefined;
   #closed = false;
 
-  /** `accountKey` is the same for gateways that may share connections. `onExchange` receives each exchange that has ended. */
-  constructor(settings: CheckedSettings, accountKey?: string, onExchange?: (exchange: ExchangeLogEntry) => void) {
+  /**
+   * `accountKey` is the same for gateways that may share connections. `onExchange` receives each exchange that has ended. With
+   * `findDestination`, all connections go there and none to the address of the settings.
+   */
+  constructor(
+    settings: CheckedSettings,
+    accountKey?: string,
+    onExchange?: (exchange: ExchangeLogEntry) => void,
+    findDestination?: FindDestination,
+  ) {
     this.#settings = settings;
+    this.#findDestination = findDestination;
     this.#accountKey = accountKey;
     this.#onExchange = onExchange;
     this.exchangeLog = new ExchangeLog(settings.prefix);
@@ -103,15 +116,17 @@ export class Transport {
   async fetchPeerCertificate(otherHost?: HostPort, signal?: AbortSignalLike): Promise<PeerCertificateInfo> {
     if (this.#closed) throw closedError();
     const { describePeerCertificate } = await import('./peer-certificate.js');
+    if (otherHost && this.#findDestination)
+      throw new GatewayError('LIMIT', 'A rehearsal connects to no other host. Nothing was sent.', { sent: false });
     const proxy = otherHost ? this.#proxyFor(otherHost.host, String(otherHost.port)) : this.#proxy;
-    return describePeerCertificate(this.#settings, proxy, otherHost, signal);
+    return describePeerCertificate(await this.#connectionSettings(), proxy, otherHost, signal);
   }
 
   /** Fetches the certificates of the appliance itself, over a separate connection. */
   async handshake(signal?: AbortSignalLike): Promise<Handshake> {
     if (this.#closed) throw closedError();
     const { fetchPeerCertificates } = await import('./peer-certificate.js');
-    return fetchPeerCertificates(this.#settings, this.#proxy, undefined, signal);
+    return fetchPeerCertificates(await this.#connectionSettings(), this.#proxy, undefined, signal);
   }
 
   /** Seconds by which the appliance's clock is ahead of this machine, measured at the latest response. */
@@ -136,6 +151,10 @@ export class Transport {
     return proxy && !bypassesProxy(proxy, host, port) ? proxy : undefined;
   }
 
+  async #connectionSettings(): Promise<CheckedSettings> {
+    return this.#findDestination ? { ...this.#settings, ...(await this.#findDestination()) } : this.#settings;
+  }
+
   async #open(): Promise<ConnectionPool> {
     if (this.#closed) throw closedError();
     this.#pool ??= this.#join();
@@ -157,7 +176,7 @@ export class Transport {
         lastDateHeader: undefined,
       };
       return new SharedPool(own, endpoint, async (limit) =>
-        (await import('./create-connection-pool.js')).createConnectionPool(settings, proxy, limit),
+        (await import('./create-connection-pool.js')).createConnectionPool(await this.#connectionSettings(), proxy, limit),
       );
     });
     pool.join(this, settings);

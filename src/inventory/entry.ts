@@ -14,8 +14,10 @@ export interface InventoryEntry {
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** The properties of an entry in addition to name, tags and credentials. */
-export const ENTRY_PROPERTIES: readonly string[] = [...Object.keys(SETTING_KINDS), 'tls', 'proxy'].filter((name) => name !== 'name');
+/** The properties of an entry in addition to name, tags and credentials. A whole inventory rehearses, not an entry. */
+export const ENTRY_PROPERTIES: readonly string[] = [...Object.keys(SETTING_KINDS), 'tls', 'proxy'].filter(
+  (name) => name !== 'name' && name !== 'rehearsal',
+);
 
 export const DEFAULT_CREDENTIAL_SET = 'default';
 export const MAX_INVENTORY_ENTRIES = 100_000;

@@ -60,7 +60,9 @@ export class GatewayRegistry {
       this.#gateways.delete(shared.fingerprint);
       shared.gateway.close();
     };
-    shared.closeTimer = setTimeout(close, this.#retainMs).unref();
+    // A copy ends with the node that rehearses.
+    if (shared.gateway.isRehearsal && !shared.gateway.isBusy) close();
+    else shared.closeTimer = setTimeout(close, this.#retainMs).unref();
   }
 
   /** Closes all gateways at once and aborts running operations. */

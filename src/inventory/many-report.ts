@@ -54,7 +54,7 @@ export const MANY_SUMMARY_TEMPLATES = {
 const MAX_NAMES = 5;
 
 /** The part of an appliance's envelope that is summed up. */
-export type EnvelopeCosts = Pick<Envelope, 'requests' | 'retries' | 'logins' | 'plan'>;
+export type EnvelopeCosts = Pick<Envelope, 'requests' | 'retries' | 'logins' | 'plan' | 'rehearsal'>;
 
 /** The input of a report. */
 export interface ManyReportInput {
@@ -112,6 +112,7 @@ export function toManyAppliancesEnvelope(report: ManyReportInput): Envelope {
     result: createEmptyResultLists(),
     changed: combineChanged(report),
     dryRun,
+    ...(envelopes.some((envelope) => envelope?.rehearsal) && { rehearsal: true }),
     requests: sum('requests'),
     retries: sum('retries'),
     logins: sum('logins'),

@@ -14,6 +14,8 @@ export interface JournalEntry {
   readonly flow: string | null;
   readonly actor: string | null;
   readonly operation: string;
+  /** The write went to a copy of the appliance. */
+  readonly rehearsal?: true;
   /** The user whose session was ended: its path has only the id. */
   readonly person?: string;
   readonly request: { readonly method: string; readonly path: string; readonly query?: unknown; readonly body?: unknown };

@@ -155,6 +155,7 @@ class WriteRecording {
       flow: initiator.flow ?? null,
       actor: initiator.actor ?? null,
       operation,
+      ...(call.settings.isRehearsal && { rehearsal: true }),
       ...this.#readPerson(),
       request: this.#mask({ method, path, ...(query && { query }), ...(displayedBody && { body: maskResourceSecrets(displayedBody) }) }),
       status: null,

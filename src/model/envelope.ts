@@ -51,6 +51,8 @@ export interface Envelope {
   result: ResultLists;
   changed: boolean | null;
   dryRun: boolean;
+  /** The requests went to a copy of the appliance. */
+  rehearsal?: true;
   /** Exchanges of this run. Retries count, logins do not. */
   requests: number;
   retries: number;

@@ -132,6 +132,8 @@ export interface OperationContext {
     readonly name: string;
     /** User names of our logins, as far as they are known. */
     readonly accounts: readonly string[];
+    /** Whether the requests go to a copy. */
+    readonly isRehearsal: boolean;
     /** The admin realm of a realm login; empty for other logins. */
     readonly realm: string;
     readonly vendor: string;

@@ -20,6 +20,7 @@ export function redactSettings(settings: CheckedSettings): JsonObject {
     rate: rate ?? null,
     waiting: waiting ?? null,
     dryRun: settings.dryRun === true,
+    rehearsal: isSet(settings.rehearsal),
     log: settings.log === true,
     pin: isSet(settings.pin),
     journal: isSet(settings.journal),

@@ -21,6 +21,7 @@ export const SETTING_KINDS = {
   brand: 'text',
   journal: 'text',
   dryRun: 'boolean',
+  rehearsal: 'text',
   pin: 'text',
   permissions: 'text',
   rate: 'number',

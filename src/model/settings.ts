@@ -24,6 +24,11 @@ import { trusted, safeMessage, type SafeMessage } from './safe-message';
 export const DEFAULT_TIMEOUT_SECONDS = 30;
 const MIN_SIGNING_KEY_LENGTH = 16;
 
+/** Whether the settings name a snapshot folder to rehearse with. */
+export function isRehearsing({ rehearsal }: Pick<Settings, 'rehearsal'>): boolean {
+  return typeof rehearsal === 'string' && rehearsal.trim() !== '';
+}
+
 /** TLS options. Names and meanings follow `tls.connect` and `tls.createSecureContext`. Texts are PEM; `pfx` is PKCS#12. */
 export interface TlsSettings {
   /** Certificates of the authorities that may sign the appliance's certificate. Default: those of Node.js. */
@@ -108,6 +113,11 @@ export interface Settings {
   journal?: string;
   /** Plan every write instead of sending it. Default: false. */
   dryRun?: boolean;
+  /**
+   * A snapshot folder. All requests then go to a copy of it in a process of its own, and none to `url`; the credentials are not used.
+   * Default: none.
+   */
+  rehearsal?: string;
   /**
    * Serial number or machine id of the appliance. Separate several with spaces or commas when cluster members share an address. Writes to
    * another appliance fail. Default: none.

@@ -14,6 +14,8 @@ export interface RunInfo {
   /** Full name of the operation: `sessions.kill`. */
   readonly name: string;
   readonly appliance: string;
+  /** Whether the requests go to a copy. */
+  readonly isRehearsal: boolean;
   readonly isWrite: boolean;
   /** `performance.now()` at the start of the run. */
   readonly startedAt: number;
@@ -24,7 +26,7 @@ const UNVERIFIED_END =
 
 /** Creates the envelope of everything done so far. Each envelope has its own lists. */
 export function createEnvelope(
-  { name, appliance, isWrite, startedAt }: RunInfo,
+  { name, appliance, isRehearsal, isWrite, startedAt }: RunInfo,
   { record, sender, plan, options: { dryRun } }: RunState,
 ): Envelope {
   const isPlanned = plan !== undefined && isWrite;
@@ -43,6 +45,7 @@ export function createEnvelope(
     ms: Math.round((performance.now() - startedAt) * 10) / 10,
     at: currentIsoTime(),
   };
+  if (isRehearsal) envelope.rehearsal = true;
   // Object.assign, because an object spread creates a slow dictionary object for every message.
   Object.assign(envelope, record.envelopeFields);
   if (sender.hasUnverifiedEnd) envelope.warnings = [...(envelope.warnings ?? []), UNVERIFIED_END];

@@ -5,6 +5,7 @@ import type { Coordination } from '../model/coordination';
 import { toCounterValues } from '../model/counters';
 import { asGatewayError } from '../model/error';
 import { redactSettings } from '../model/redacted-settings';
+import { isRehearsing } from '../model/settings';
 import type { ReadCache } from './read-cache';
 import type { Sender, SenderDependencies } from './sender';
 
@@ -26,8 +27,22 @@ export function toOperationSettings({ settings, signer, stateFolder }: GatewayCo
   const accounts = [settings.username, settings.secondUsername]
     .filter((account) => account !== undefined)
     .filter((account) => account !== '');
+  const isRehearsal = isRehearsing(settings);
   const ownRealm = login === 'realm' ? realm : '';
-  return { name, accounts, realm: ownRealm, vendor, brand, connections, base: origin + prefix, prefix, journal, signer, stateFolder };
+  return {
+    name,
+    accounts,
+    isRehearsal,
+    realm: ownRealm,
+    vendor,
+    brand,
+    connections,
+    base: origin + prefix,
+    prefix,
+    journal,
+    signer,
+    stateFolder,
+  };
 }
 
 export function getSupportInfo({ settings, transport, hostInfo }: GatewayContext): SupportInfo {

@@ -46,12 +46,14 @@ export function createRawConnection(
       if (credentials === 'none') return exchange(request, '');
       if (credentials === 'made-up-key') return exchange(request, basicAuthorization(randomBytes(32).toString('base64'), ''));
       if (credentials !== 'session') return exchange(request, basicAuthorization(credentials.username, credentials.password));
-      const key = session.currentKey ?? (await session.key(onLogin, request.isCleanup ? undefined : signal));
+      // Items that a check created are removed even after it was canceled.
+      const loginSignal = request.isCleanup === true ? undefined : signal;
+      const key = session.currentKey ?? (await session.key(onLogin, loginSignal));
       const reply = await sendWithKey(request, key);
       if (reply.status !== 401 || hasRenewedKey || !key.isAccepted) return reply;
       hasRenewedKey = true;
       if (!(await session.handleUnauthorized(key))) return reply;
-      return sendWithKey(request, await session.key(onLogin, signal));
+      return sendWithKey(request, await session.key(onLogin, loginSignal));
     },
     get opened() {
       return transport.opened;

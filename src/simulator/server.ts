@@ -195,7 +195,9 @@ export class ApplianceServer {
   /** The answer to a read as the appliance of the profile gives it. */
   private toProfileReply(entry: RequestLogEntry, reply: Reply, error?: unknown): Reply {
     const { profile, pathPrefix } = this.state.settings;
-    if (!profile || entry.method !== 'GET' || this.state.variants.restarting || !entry.path.startsWith(pathPrefix)) return reply;
+    const isCopiedPath = this.state.copy !== undefined && entry.path.startsWith(`${pathPrefix}/api/v1/configuration`);
+    if (!profile || isCopiedPath || entry.method !== 'GET' || this.state.variants.restarting || !entry.path.startsWith(pathPrefix))
+      return reply;
     const [path = '', query = ''] = entry.path.slice(pathPrefix.length).split('?');
     const hasCredentials = /^Basic\s+\S/i.test(entry.headers.authorization ?? '');
     const credentials = !hasCredentials ? 'none' : error instanceof ExpiredKey ? 'made-up-key' : '';

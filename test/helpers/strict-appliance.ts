@@ -63,6 +63,8 @@ export interface StrictAppliance extends RawServer {
   listCreated(): string[];
   /** Refuses to remove anything. */
   keepsAll: boolean;
+  /** Files a new item under its name in lower case. */
+  filesInLowerCase: boolean;
 }
 
 /** An appliance that differs from the simulator in many ways. It refuses what it does not know. */
@@ -80,7 +82,9 @@ export async function startStrictAppliance(): Promise<StrictAppliance> {
   const write = ({ method, path, body }: RawRequest): string => {
     const sent = method === 'DELETE' ? {} : (JSON.parse(body) as Json);
     if (method === 'POST' && (path === USERS || path === ROLES)) {
-      const item = `${path}/${encodeURIComponent(String(sent['username'] ?? sent['name']))}`;
+      const keyField = 'username' in sent ? 'username' : 'name';
+      if (appliance.filesInLowerCase) sent[keyField] = String(sent[keyField]).toLowerCase();
+      const item = `${path}/${encodeURIComponent(String(sent[keyField]))}`;
       if (items.has(item)) return refuse(422);
       items.set(item, path === USERS ? toUser(sent) : { ...sent, general: link(`${item}/general`) });
       return reply(200, { result: { info: [{ message: `Created by ${user}` }] } });
@@ -105,6 +109,7 @@ export async function startStrictAppliance(): Promise<StrictAppliance> {
   const appliance: StrictAppliance = Object.assign(raw, {
     listCreated: () => [...items.keys()].filter((path) => !initial.has(path)),
     keepsAll: false,
+    filesInLowerCase: false,
   });
   return appliance;
 }

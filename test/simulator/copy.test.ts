@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatorOptions } from '../../src/simulator';
+import { checkSimulator } from '../helpers/conformance';
 import { createRandomTree } from '../helpers/random-tree';
 import { type AnyGateway, gatewayFor, settingsFor, startTestSimulator } from '../helpers/simulated-appliance';
 import { CONFIGURATION_PATH, createTemporaryFolder, listFiles, readResourceFile, serveTree, writeSnapshot } from '../helpers/snapshot';
@@ -145,6 +146,36 @@ describe('a copy of a configuration', () => {
     await client.delete(`${CONFIGURATION_PATH}/${root}`);
     expect(simulator.save(saved).removed).toBeGreaterThan(0);
     expect(listFiles(saved).filter((file) => file.startsWith(root))).toEqual([]);
+  });
+
+  it('masks the same secrets as gateway-snapshot when it saves', async () => {
+    const at = (path: string): string => `${CONFIGURATION_PATH}/${path}`;
+    const secret = 'planted-secret';
+    const { simulator, gateway } = await startCopy({
+      [at('vendor/options')]: {
+        'community-string': secret,
+        authorization: secret,
+        jwt: secret,
+        sharedSecret: secret,
+        pairs: [{ name: 'shared-secret', value: secret }],
+        'allow-password': true,
+      },
+    });
+    const [saved, taken] = [createTemporaryFolder(), createTemporaryFolder()];
+    simulator.save(saved);
+    await writeSnapshot(gateway, taken);
+    expect(readResourceFile(saved, 'vendor/options.json')).toEqual(readResourceFile(taken, 'vendor/options.json'));
+    expect(JSON.stringify(readResourceFile(saved, 'vendor/options.json'))).not.toContain(secret);
+  });
+
+  it('answers the configuration as the snapshot has it, also with the profile of another appliance', async () => {
+    const path = `${CONFIGURATION_PATH}/vendor/options`;
+    const { profile } = await checkSimulator(await startTestSimulator({ variants: { totals: 'text' } }));
+    const endpoints = [...profile.endpoints, { method: 'GET', path, status: 404, body: 'empty', keys: {}, bytes: 0 }];
+    const { client } = await startCopy({ [path]: { mode: 'fast' } }, { profile: { ...profile, endpoints } });
+    expect((await client.get(path)).json).toEqual({ mode: 'fast' });
+    const page = (await client.get('/api/v1/system/active-users?number=1')).json;
+    expect(JSON.stringify(page)).toMatch(/"total-matched-record-number":"[0-9]+"/);
   });
 
   it('lets its administrator in until the flow locks it out', async () => {

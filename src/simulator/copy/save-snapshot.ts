@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isSecretKey } from '../../model/secrets';
 import { type Json, type JsonObject, isObject } from '../body-shape';
 import type { ApplianceState } from '../state';
 import { Collection, type Resource, type TreeNode, isVisible } from '../tree';
@@ -116,8 +117,7 @@ function toFileName(segment: string, hasCollision: boolean, isFolder: boolean): 
   return `${name.slice(0, MAX_NAME_LENGTH - 16).replace(/%[0-9A-F]?$/, '')}%~${digest}`;
 }
 
-const SECRET_NAME =
-  /(?:^|[-_. ])(?:pass(?:word|phrase|wd|code)?|pwd|credential|otp|secret|psk|token|community|(?:pre-?shared|shared|private|api|access|secret)[-_. ]?key)s?(?:[-_. ](?:cleartext|plaintext|encrypted|hash|hashed|text|value))?$/i;
+const SECRET_MASK = '***';
 
 function maskAndSort(value: JsonObject): JsonObject {
   const entries = Object.keys(value)
@@ -125,8 +125,7 @@ function maskAndSort(value: JsonObject): JsonObject {
     .map((key): [string, Json] => {
       const own = value[key] ?? null;
       const isPlain = own === '' || own === null || typeof own === 'boolean';
-      const words = key.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-');
-      return [key, SECRET_NAME.test(words) && !isPlain ? '***' : maskValue(own)];
+      return [key, isSecretKey(key, value) && !isPlain ? SECRET_MASK : maskValue(own)];
     });
   return Object.fromEntries(entries);
 }

@@ -147,6 +147,21 @@ describe('checkConformance', () => {
     expect(appliance.listCreated()).toEqual([]);
   });
 
+  it('checkConformance removes what the appliance filed in lower case, also when it is canceled before it knows that', async () => {
+    const appliance = await startStrictAppliance();
+    appliance.filesInLowerCase = true;
+    const controller = new AbortController();
+    let hasCreated = false;
+    const onProgress = ({ step }: { step: string }): void => {
+      if (hasCreated) controller.abort();
+      hasCreated ||= step.startsWith('POST ') && step.includes('/local/users/user');
+    };
+    const error = await expectFailure(checkSimulator(appliance, { writes: true, onProgress, signal: controller.signal }));
+    expect(error.code).toBe('ABORTED');
+    expect(appliance.requests.filter(({ method }) => method === 'POST' || method === 'DELETE').length).toBeGreaterThan(2);
+    expect(appliance.listCreated()).toEqual([]);
+  });
+
   it('checkConformance fails with the error of the connection when nothing answers', async () => {
     const error = await expectFailure(checkSimulator({ url: 'https://127.0.0.1:1' }));
     expect(error.code).toBe('CONNECTION');

@@ -59,7 +59,20 @@ describe('OperationContext', () => {
     const { settings } = idle({}, more);
     expect(settings).toMatchObject({ ...seen, base: url, prefix: '/vpn1' });
     expect(Object.keys(settings).sort()).toEqual(
-      ['accounts', 'base', 'brand', 'connections', 'journal', 'name', 'prefix', 'realm', 'signer', 'stateFolder', 'vendor'].sort(),
+      [
+        'accounts',
+        'base',
+        'brand',
+        'connections',
+        'isRehearsal',
+        'journal',
+        'name',
+        'prefix',
+        'realm',
+        'signer',
+        'stateFolder',
+        'vendor',
+      ].sort(),
     );
   });
 
@@ -402,7 +415,7 @@ describe('A login operation', () => {
 });
 
 describe('The envelope of a run', () => {
-  const run: RunInfo = { name: 'config.update', appliance: 'vpn', isWrite: true, startedAt: 1000 };
+  const run: RunInfo = { name: 'config.update', appliance: 'vpn', isRehearsal: false, isWrite: true, startedAt: 1000 };
   const masking = new Redactor().add('geheim-7f3');
   const AT = expect.stringMatching(/^20\d\d-.*Z$/) as string;
   const timed = (): void => {

@@ -1,0 +1,138 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { GatewayError } from '../model/error';
+import { isObject } from '../model/json';
+import { safeMessage } from '../model/safe-message';
+
+export interface CopyOptions {
+  /** The snapshot folder. */
+  readonly from: string;
+  readonly username: string;
+  readonly password: string;
+  readonly realm: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly vendor?: string;
+  readonly brand?: string;
+}
+
+/** Where a copy listens, and the certificate that it shows. */
+export interface CopyEndpoint {
+  readonly origin: string;
+  readonly ca: string;
+  /** Of the certificate. It is worth nothing elsewhere. */
+  readonly key: string;
+}
+
+export interface RunningCopy {
+  readonly endpoint: CopyEndpoint;
+  /** Whether it ended by itself, for example by a crash. */
+  readonly hasEnded: boolean;
+  /** Starts it again with the snapshot, at the same address. */
+  reset(): Promise<void>;
+  close(): void;
+}
+
+/** The signal aborts a start. */
+export type LaunchCopy = (options: CopyOptions, signal: AbortSignal) => Promise<RunningCopy>;
+
+/** The code of a copy is in the simulator, which the library does not import. */
+const PROCESS_FILE = join(__dirname, '../simulator/copy/copy-process.js');
+const MAX_START_MS = 60_000;
+/** A copy needs no credentials of its parent. Windows needs SystemRoot for random numbers. */
+const PASSED_VARIABLES = ['PATH', 'SystemRoot', 'TZ'];
+
+/** Starts a copy in a process that ends with this one. Errors: `BAD_CONFIG` with the reason, `TIMEOUT`, `ABORTED`. */
+export const launchCopyProcess: LaunchCopy = async (options, signal) => {
+  const child = fork(PROCESS_FILE, [], {
+    // A small young generation keeps the memory of a copy near the size of its snapshot.
+    execArgv: ['--max-semi-space-size=1'],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    env: Object.fromEntries(PASSED_VARIABLES.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),
+  });
+  const copy = new CopyProcess(child);
+  const abort = (): void => copy.close();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await copy.start(options);
+    return copy;
+  } catch (thrown) {
+    copy.close();
+    throw thrown;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+};
+
+class CopyProcess implements RunningCopy {
+  readonly #child: ChildProcess;
+  #endpoint: CopyEndpoint = { origin: '', ca: '', key: '' };
+  #hasEnded = false;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    child.once('exit', () => (this.#hasEnded = true));
+    child.on('error', () => (this.#hasEnded = true));
+  }
+
+  get endpoint(): CopyEndpoint {
+    return this.#endpoint;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  async start(options: CopyOptions): Promise<void> {
+    this.#endpoint = await this.#request({ kind: 'start', options });
+  }
+
+  async reset(): Promise<void> {
+    this.#endpoint = await this.#request({ kind: 'reset' });
+  }
+
+  close(): void {
+    this.#hasEnded = true;
+    this.#child.kill('SIGKILL');
+  }
+
+  #request(request: object): Promise<CopyEndpoint> {
+    const child = this.#child;
+    return new Promise<CopyEndpoint>((resolve, reject) => {
+      const finish = (error: GatewayError | undefined, endpoint?: CopyEndpoint): void => {
+        clearTimeout(timer);
+        child.off('message', onMessage);
+        child.off('exit', onExit);
+        // A copy that waits must not keep this process running.
+        child.unref();
+        child.channel?.unref();
+        if (endpoint) resolve(endpoint);
+        else reject(error ?? createStartError('It ended.'));
+      };
+      const onMessage = (reply: unknown): void => {
+        const { kind, url, ca, key, message } = isObject(reply) ? reply : {};
+        if (kind === 'ready') finish(undefined, { origin: String(url), ca: String(ca), key: String(key) });
+        else finish(createStartError(String(message)));
+      };
+      const onExit = (): void => finish(createStartError('Its process ended.'));
+      const timer = setTimeout(() => {
+        child.kill('SIGKILL');
+        finish(new GatewayError('TIMEOUT', `The copy did not start within ${MAX_START_MS / 1000} s.`, { sent: false }));
+      }, MAX_START_MS);
+      child.ref();
+      child.channel?.ref();
+      child.on('message', onMessage);
+      child.once('exit', onExit);
+      child.send(request, (error) => {
+        if (error) onExit();
+      });
+    });
+  }
+}
+
+export function createStartError(reason: string): GatewayError {
+  return new GatewayError('BAD_CONFIG', safeMessage`The copy for the rehearsal could not be started. ${reason} Nothing was sent.`, {
+    sent: false,
+  });
+}
