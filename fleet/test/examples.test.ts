@@ -40,7 +40,7 @@ function* valuesOf(value: unknown): Generator<unknown> {
 describe.each(names)('example %s', (name) => {
   const nodes = readExample(name);
 
-  it('has exactly the properties of its nodes', () => {
+  it('an example of the fleet has exactly the properties of its nodes', () => {
     for (const node of ours(nodes)) {
       const frame = node.type === 'gateway-fleet-engine' ? ['id', 'type', 'name'] : FRAME;
       expect(Object.keys(node).sort(), String(node['name'])).toEqual([...frame, ...(propertiesOf.get(node.type) ?? [])].sort());
@@ -48,7 +48,7 @@ describe.each(names)('example %s', (name) => {
     expect(ours(nodes).length).toBeGreaterThan(1);
   });
 
-  it('can be imported alone and together with every other example', () => {
+  it('an example of the fleet can be imported alone and together with every other example', () => {
     const ids = new Set(nodes.map(({ id }) => id));
     const references = nodes.flatMap((node) => REFERENCES.map((property) => node[property]));
     for (const id of valuesOf(references)) if (typeof id === 'string' && id !== '') expect(ids).toContain(id);
@@ -58,7 +58,7 @@ describe.each(names)('example %s', (name) => {
     for (const node of nodes) for (const other of others) if (node.id === other.id) expect(node).toEqual(other);
   });
 
-  it('has unique ids, no credentials and a comment that says what to change', () => {
+  it('an example of the fleet has unique ids, no credentials and a comment that says what to change', () => {
     const ids = new Set<unknown>(nodes.map(({ id }) => id));
     expect(ids.size).toBe(nodes.length);
     const rest = nodes.map((node) => Object.entries(node).filter(([property]) => !REFERENCES.includes(property)));
@@ -70,7 +70,7 @@ describe.each(names)('example %s', (name) => {
     ]);
   });
 
-  it('has a file name that the editor can load', () => {
+  it('an example of the fleet has a file name that the editor can load', () => {
     expect(name.split('/').at(-1)).toMatch(/^[\w ,()-]+\.json$/);
   });
 });

@@ -33,7 +33,7 @@ describe('fleet identity', () => {
     expect(new Set(identities.map(toFleetKey)).size).toBe(4);
   });
 
-  it('hashes names and hosts of an inventory in any order', () => {
+  it('fleet identity hashes names and hosts of an inventory in any order', () => {
     const [one, other] = [
       { name: 'vpn-1', url: 'https://one.example.com/admin' },
       { name: 'vpn-2', url: 'https://two.example.com' },
@@ -60,7 +60,7 @@ describe('two fleets with the same database and the same appliance names', () =>
   });
   afterAll(() => Promise.all([production?.close(), laboratory?.close()]));
 
-  it('send the items of a run only to the appliances of their own inventory', async () => {
+  it('two fleets with the same database send the items of a run only to the appliances of their own inventory', async () => {
     for (const id of ['first', 'second', 'third']) {
       await productionMember.engine.startRun(production.createRun(id, ensure));
       expect(await waitForReport(productionMember, id)).toMatchObject({ total: COUNT, ok: COUNT });

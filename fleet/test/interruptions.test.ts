@@ -59,7 +59,7 @@ const interrupt = (): never => {
 describe('an interruption of the database between the record of a write and the write', () => {
   const fleet = { inventory: 'unreliable', name: '' };
 
-  it('repeats an operation without a recovery rule in place, so that a canary of 1 does not stop the run', async () => {
+  it('an interrupted item repeats an operation without a recovery rule in place, so that a canary of 1 does not stop the run', async () => {
     const { sent, appliances } = createUnreliableAppliances([interrupt, interrupt]);
     const member = await bench.startMember({ fleet, appliances });
     await member.engine.startRun(bench.createRun('canary', { ...UPDATE, canary: 1, ends: [1, COUNT] }));
@@ -69,7 +69,7 @@ describe('an interruption of the database between the record of a write and the 
     await member.stop();
   });
 
-  it('reports the outcome as unknown after an earlier write of the same item was sent', async () => {
+  it('an interrupted item is unknown after an earlier write of it was sent', async () => {
     const run = async (_operation: string, _input: unknown, { beforeWrite }: { beforeWrite: () => Promise<void> }) => {
       await beforeWrite();
       await beforeWrite();
@@ -86,7 +86,7 @@ describe('an interruption of the database between the record of a write and the 
 });
 
 describe('the state of an item during a login', () => {
-  it('stays claimed until the login is over, so that a death during the login leaves no unknown outcome', async () => {
+  it('an item stays claimed until the login is over, so that a death during the login leaves no unknown outcome', async () => {
     const member = await bench.startMember({ fleet: { inventory: 'login', name: '' } });
     const [appliance] = bench.fleet.appliances;
     let release = (): void => undefined;

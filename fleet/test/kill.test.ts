@@ -114,7 +114,7 @@ async function slowest(run: string): Promise<string> {
 }
 
 describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
-  it.each(rounds)('are each written exactly once (kill %i)', async (round) => {
+  it.each(rounds)('settings are each written exactly once although an engine is killed (kill %i)', async (round) => {
     const random = createSeededRandom(SEED + round);
     const run = `killed-${round}`;
     const both = random() < 0.25;
@@ -156,7 +156,7 @@ describe(`task flows under kills (FLEET_SEED=${SEED})`, () => {
     );
   const some = (name: string): number => sent(name).filter(Boolean).length;
 
-  it.each(rounds)('become unknown or start again, as the node is set (kill %i)', async (round) => {
+  it.each(rounds)('task flows become unknown or start again after a kill, as the node is set (kill %i)', async (round) => {
     const random = createSeededRandom(SEED + 500 + round);
     const victim = random() < 0.5 ? 0 : 1;
     // Kill only after the run is stored, because a message without a run dies with its Node-RED.
@@ -231,7 +231,7 @@ describe('reports under kills', () => {
 });
 
 describe(`backups under kills (FLEET_SEED=${SEED})`, () => {
-  it('exist for each appliance and are all complete', async () => {
+  it('backups exist for each appliance and are all complete although engines are killed', async () => {
     const random = createSeededRandom(SEED + 900);
     const kills = Math.min(KILLS, 4);
     const first = random() < 0.5 ? 0 : 1;

@@ -148,7 +148,7 @@ describe('two Node-RED instances', () => {
     for (const secret of ['planted', '81726354', Buffer.from('planted').toString('base64').slice(0, 9)]) expect(rows).not.toContain(secret);
   });
 
-  it('list, pause and cancel runs and repeat failed items', async () => {
+  it('two Node-RED instances list, pause and cancel runs and repeat failed items', async () => {
     bench.fleet.getAppliance('vpn-003').fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: 1 });
     await one.startRun('mended');
     await waitUntil(() => one.readReports('mended').length > 0);

@@ -69,7 +69,7 @@ const session = (name: string, hoursAgo: number): void => {
 describe('recovery of a write that may have been sent', () => {
   const PATH = 'users/user-roles/user-role/Users';
 
-  it('sends config.ensure if the appliance does not have the value, and not if it has it', async () => {
+  it('recovery of config.ensure sends config.ensure if the appliance does not have the value, and not if it has it', async () => {
     const input = { path: PATH, body: { description: 'looked at' } };
     expect(await takeOver('config.ensure', input)).toMatchObject({ ok: true, changed: true });
     expect(listRequests('PUT')).toHaveLength(1);
@@ -78,18 +78,18 @@ describe('recovery of a write that may have been sent', () => {
     expect(listRequests('PUT')).toHaveLength(1);
   });
 
-  it('counts config.delete of a missing resource as ok', async () => {
+  it('recovery counts config.delete of a missing resource as ok', async () => {
     const path = 'users/user-roles/user-role/Nobody';
     expect(await takeOver('config.delete', { path })).toMatchObject({ ok: true });
   });
 
-  it('reports config.update as unknown and sends nothing, because it cannot be checked', async () => {
+  it('recovery reports config.update as unknown and sends nothing, because it cannot be checked', async () => {
     const result = await takeOver('config.update', { path: PATH, body: { description: 'blind' } });
     expect(result).toMatchObject({ ok: false, unknown: true, error: { code: 'OUTCOME_UNKNOWN' } });
     expect(listRequests('PUT', 'POST', 'DELETE')).toEqual([]);
   });
 
-  it('ends only sessions that existed before the run started', async () => {
+  it('recovery ends only sessions that existed before the run started', async () => {
     session('j.doe', 5);
     session('j.doe', 0);
     expect(await takeOver('sessions.kill-user', { name: 'j.doe' }, 60)).toMatchObject({ ok: true });
@@ -100,7 +100,7 @@ describe('recovery of a write that may have been sent', () => {
     expect(listRequests('DELETE')).toHaveLength(1);
   });
 
-  it('does not repeat a change of a user who already has the values', async () => {
+  it('recovery does not repeat a change of a user who already has the values', async () => {
     const input = { server: 'System Local', username: 'contractor1' };
     expect(await takeOver('users.disable', input)).toMatchObject({ ok: true });
     expect(listRequests('PUT')).toHaveLength(1);
@@ -123,7 +123,7 @@ describe('recovery of a write that may have been sent', () => {
       expect(listRequests('PUT', 'POST')).toEqual([]);
     });
 
-    it('creates the user if the appliance does not have the user', async () => {
+    it('recovery creates the user if the appliance does not have the user', async () => {
       expect(await takeOver('users.create', { ...input, username: 'contractor9' }, 1, { missing: true })).toMatchObject({ ok: true });
       expect(listRequests('POST')).toHaveLength(1);
     });
@@ -142,7 +142,7 @@ describe('recovery of a write that may have been sent', () => {
     });
   });
 
-  it('compares objects by value and secrets never, so that an update is not reported without a proof', async () => {
+  it('recovery compares objects by value and secrets never, so that an update is not reported without a proof', async () => {
     const user = { server: 'System Local', username: 'contractor1' };
     await takeOver('users.update', { ...user, more: { 'one-time-use': { unknown: true } } });
     expect(listRequests('PUT', 'POST').length).toBeGreaterThan(0);
@@ -161,7 +161,7 @@ describe('recovery of a write that may have been sent', () => {
     expect(result).toMatchObject({ ok: false, unknown: true, error: { code: 'OUTCOME_UNKNOWN' } });
   });
 
-  it('ends no session without a sign-in time, and reports it as unknown', async () => {
+  it('recovery ends no session without a sign-in time, and reports it as unknown', async () => {
     appliance().state.sessions.add({ 'active-user-name': 'm.mustermann', 'sign-in-time-micro': '' });
     expect(await takeOver('sessions.kill-user', { name: 'm.mustermann' }, 60)).toMatchObject({ ok: false, unknown: true });
     expect(listRequests('DELETE')).toEqual([]);

@@ -344,7 +344,7 @@ describe('a run', () => {
       expect(await claimReports('here', ['weekly'], ['abc'])).toEqual([id]);
     });
 
-    it('lets the same holder repeat its claim, and other holders claim after a release', async () => {
+    it('a run with a report lets the same holder repeat its claim, and other holders claim after a release', async () => {
       await finishRun({});
       expect(await store.claimReport(id, 'here')).toBe('first');
       expect(await store.claimReport(id, 'here')).toBe('first');
@@ -402,13 +402,13 @@ describe('Database', () => {
   const raise = (code: string): Promise<unknown> =>
     database.query(`DO $$ BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = '${code}'; END $$`);
 
-  it.each(['53100', '58030', '25006', '25P03', '40001', '57P03'])('retries after the temporary error %s', async (code) => {
+  it.each(['53100', '58030', '25006', '25P03', '40001', '57P03'])('Database retries after the temporary error %s', async (code) => {
     let tries = 0;
     expect(await database.retryUntilAvailable(async () => (tries++ === 0 ? raise(code) : 'done'))).toBe('done');
     expect(tries).toBe(2);
   });
 
-  it('does not retry a permanent error, and its message for a full disk says what to do', async () => {
+  it('Database does not retry a permanent error, and its message for a full disk says what to do', async () => {
     await expect(database.retryUntilAvailable(() => raise('42501'))).rejects.toMatchObject({ code: '42501' });
     expect(toDatabaseError(await raise('53100').catch((fault: unknown) => fault))).toMatchObject({
       code: 'CONNECTION',
@@ -416,7 +416,7 @@ describe('Database', () => {
     });
   });
 
-  it('limits the idle time of a transaction to eight seconds', async () => {
+  it('Database limits the idle time of a transaction to eight seconds', async () => {
     const { rows } = await database.transaction((sql) => sql.query('SHOW idle_in_transaction_session_timeout'));
     expect(rows).toEqual([{ idle_in_transaction_session_timeout: '8s' }]);
     // Idle connections outside a transaction hold no locks.
@@ -427,14 +427,14 @@ describe('Database', () => {
 describe('docs/guide/fleet.md', () => {
   const text = readFileSync(join(__dirname, '..', '..', 'docs', 'guide', 'fleet.md'), 'utf8');
 
-  it('has monitoring queries that run on the tables', async () => {
+  it('docs/guide/fleet.md has monitoring queries that run on the tables', async () => {
     const [, sql = ''] = /## Monitor it[^]*?```sql\n([^`]+)```/.exec(text) ?? [];
     const queries = sql.split(/;\n/).filter((one) => one.trim() !== '');
     expect(queries.length).toBeGreaterThan(3);
     for (const query of queries) await database.query(query);
   });
 
-  it('has a repair command for a restored database that skips waiting items and checks sent ones', async () => {
+  it('docs/guide/fleet.md has a repair command for a restored database that skips waiting items and checks sent ones', async () => {
     const [, sql = ''] = /`(UPDATE gateway_fleet[^`]+)`/.exec(text) ?? [];
     await store.createRun(createRequest({ total: 3 }));
     await store.markSending(await claimItem(0));

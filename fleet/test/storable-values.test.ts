@@ -31,7 +31,7 @@ describe('ElapsedTime', () => {
 });
 
 describe('run request', () => {
-  it('rejects names and inputs with characters that PostgreSQL cannot store', () => {
+  it('the request of a run rejects names and inputs with characters that PostgreSQL cannot store', () => {
     for (const odd of ODD) {
       expect(fault(() => readRunId(odd, () => 'fresh'))).toMatchObject({ code: 'BAD_INPUT' });
       for (const input of [{ body: { description: odd } }, { [odd]: 1 }])
@@ -44,7 +44,7 @@ describe('run request', () => {
 });
 
 describe('item outcome', () => {
-  it('replaces addresses with the name of the appliance, even if the name has replacement patterns', () => {
+  it('the outcome of an item replaces addresses with the name of the appliance, even if the name has replacement patterns', () => {
     const clean = createAddressRedactor("$& $' $1 a", 'https://VPN.example.com:8443/gate');
     expect(clean('at https://VPN.example.com:8443/gate, https://vpn.example.com:8443, vpn.example.com:8443 and vpn.example.com')).toBe(
       "at $& $' $1 a, $& $' $1 a, $& $' $1 a and $& $' $1 a",
@@ -52,7 +52,7 @@ describe('item outcome', () => {
     expect(createAddressRedactor('vpn', undefined)('as it is')).toBe('as it is');
   });
 
-  it('stores the code and at most 500 characters of the message of a failure', () => {
+  it('the outcome of an item stores the code and at most 500 characters of the message of a failure', () => {
     const thrown = new GatewayError('CONFLICT', 'x'.repeat(501), { sent: false });
     expect(toFailureOutcome(thrown, String)).toEqual({ state: 'failed', changed: null, code: 'CONFLICT', message: `${'x'.repeat(500)}…` });
     expect(toFailureOutcome(new GatewayError('OUTCOME_UNKNOWN', 'y'.repeat(500)), String)).toMatchObject({
@@ -61,7 +61,7 @@ describe('item outcome', () => {
     });
   });
 
-  it('stores no address in messages of failures and no secret in plans', () => {
+  it('the outcome of an item stores no address in messages of failures and no secret in plans', () => {
     const clean = createAddressRedactor('vpn', 'https://vpn.example.com');
     const thrown = new GatewayError('CONNECTION', 'vpn.example.com refused the connection.', { sent: false });
     expect(toFailureOutcome(thrown, clean)).toMatchObject({ message: 'vpn refused the connection.' });
@@ -93,7 +93,7 @@ describe('item outcome', () => {
     for (const odd of [0, false, { message: 5 }, []]) expect(toTaskOutcome({ error: odd })).toMatchObject({ message: 'The flow failed.' });
   });
 
-  it('stores the size of XML and binary data, and no circular data or secrets', () => {
+  it('the outcome of a task stores the size of XML and binary data, and no circular data or secrets', () => {
     expect(toStorableData(' \n<configuration/>ä')).toEqual({ bytes: 20 });
     const bytes = { bytes: 3 };
     expect(toStorableData({ file: Buffer.from('abc'), all: [Buffer.from('abc')] })).toEqual({ file: bytes, all: [bytes] });

@@ -7,7 +7,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
       inputs.filter((input) => input.checkVisibility()).map((input) => input.id.replace('node-config-input-', '')),
     );
 
-  it('stores all properties and credentials unchanged', async () => {
+  it('the dialog of an appliance stores all properties and credentials unchanged', async () => {
     const before = await rig.editor.exported('ap1');
     await rig.editor.openNode('ap1');
     await rig.editor.done();
@@ -26,7 +26,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     });
   });
 
-  it('stores the guard rails, and opens their fold if one is set', async () => {
+  it('the dialog of an appliance stores the guard rails, and opens their fold if one is set', async () => {
     const guards = { permissions: 'read-only', pin: 'A1 B2', rate: '2.5', waiting: '0' };
     await rig.editor.openNode('ap2');
     expect(await rig.editor.visible('#node-config-input-pin')).toBe(false);
@@ -48,7 +48,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.done();
   });
 
-  it('stores the journal folder, and opens *Advanced* if one is set', async () => {
+  it('the dialog of an appliance stores the journal folder, and opens *Advanced* if one is set', async () => {
     await rig.editor.openNode('ap2');
     expect(await rig.editor.visible('#node-config-input-journal')).toBe(false);
     await rig.editor.page.click('.gateway-advanced > summary');
@@ -68,7 +68,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('shows only the rows that the selected login needs', async () => {
+  it('the dialog of an appliance shows only the rows that the selected login needs', async () => {
     await rig.editor.openNode('ap2');
     expect(await shown()).toEqual(['name', 'url', 'login', 'realm', 'username', 'password', 'secondFactor', 'tls', 'proxy']);
     await rig.editor.input('node-config-input-secondFactor', 'totp');
@@ -81,13 +81,13 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('is never reported as unused, because a message can name an appliance', async () => {
+  it('an appliance node is never reported as unused, because a message can name an appliance', async () => {
     const asDeployAsks = await rig.editor.unused();
     expect(await rig.editor.unused(true)).toContain('ap2');
     expect(asDeployAsks).not.toContain('ap2');
   });
 
-  it('shows an error for an empty input only after it was used', async () => {
+  it('the dialog of an appliance shows an error for an empty input only after it was used', async () => {
     await rig.editor.openNode('ap2');
     expect(await rig.editor.visible('[data-error="password"]')).toBe(false);
     await rig.editor.input('node-config-input-password', '');
@@ -107,14 +107,14 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     ['http://127.0.0.1:8080', /^$/],
     ['https://vpn.example.com/prefix', /^$/],
     ['${APPLIANCE_URL}', /^$/],
-  ])('rejects the URL %j with the error %s', async (url, words) => {
+  ])('the dialog of an appliance rejects the URL %j with the error %s', async (url, words) => {
     await rig.editor.openNode('ap2');
     await rig.editor.input('node-config-input-url', url);
     expect(await rig.editor.text('[data-error="url"]')).toMatch(words);
     await rig.editor.cancel();
   });
 
-  it('sends the values of the dialog to the connection test, and shows the response as text', async () => {
+  it('the dialog of an appliance sends the values of the dialog to the connection test, and shows the response as text', async () => {
     let sent: Record<string, unknown> = {};
     const answers = [
       { ok: true, system: { 'host-name': 'vpn-1', 'hardware-model': 'M1', 'os-version': '9.1' }, ms: 41.6 },
@@ -143,7 +143,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('offers to pin the responding appliance, and reports whether it is the pinned one', async () => {
+  it('the dialog of an appliance offers to pin the responding appliance, and reports whether it is the pinned one', async () => {
     const system = { 'host-name': 'vpn-1', 'serial-number': '<b>A1</b>', 'machine-id': 'M9' };
     await rig.editor.page.route('**/gateway-appliance/test', (route) => route.fulfill({ json: { ok: true, system, ms: 1 } }));
     await rig.editor.openNode('ap2');
@@ -170,7 +170,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('shows the error of the runtime for a port where no server listens', async () => {
+  it('the dialog of an appliance shows the error of the runtime for a port where no server listens', async () => {
     await rig.editor.openNode('ap2');
     await rig.editor.input('node-config-input-url', 'https://127.0.0.1:1');
     await rig.editor.input('node-config-input-username', 'admin');

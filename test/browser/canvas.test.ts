@@ -23,7 +23,7 @@ inBothEditors('the canvas and the palette', (rig) => {
       return badge && !badge.classList.contains('hide') ? (badge.textContent ?? '') : '';
     }, id);
 
-  it('show dialogs with enough contrast in light and dark', async () => {
+  it('nodes in the editor show dialogs with enough contrast in light and dark', async () => {
     const themes = rig.version === 5 ? [false, true] : [false];
     for (const dark of themes) {
       await rig.editor.page.evaluate((on) => document.documentElement.classList.toggle('nr-theme-dark', on), dark);
@@ -74,7 +74,7 @@ inBothEditors('the canvas and the palette', (rig) => {
       'Create a/b <c>',
       'needs Auth server',
     ],
-  ])('show a node %s with the label %s and the marks in a badge', async (type, more, label, marks) => {
+  ])('the editor shows a node %s with the label %s and the marks in a badge', async (type, more, label, marks) => {
     const id = `label-${label.length}-${type}`;
     await rig.editor.page.evaluate((node) => RED.nodes.import([node]), { ...TRIAL, wires: [[]], type, id, ...more });
     expect(await rig.editor.page.evaluate((of) => RED.utils.getNodeLabel(RED.nodes.node(of)), id)).toBe(label);
@@ -84,7 +84,7 @@ inBothEditors('the canvas and the palette', (rig) => {
     await expect.poll(() => readBadge(id)).toBe(marks);
   });
 
-  it('show a translated label and port labels for every operation', async () => {
+  it('nodes in the editor show a translated label and port labels for every operation', async () => {
     const seen = await rig.editor.page.evaluate(
       (ids) =>
         ids.map((id) => {

@@ -32,7 +32,7 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
   const asked = (text: string | RegExp) => page.locator('.v-snackbar__wrapper', { hasText: text });
   const theirs = () => demo.simulator.state.sessions.findNumbers({ name: USER, prefix: false }).length;
 
-  it('finds a user, asks before it ends a session, and removes the ended session from the table', async () => {
+  it('the dashboard finds a user, asks before it ends a session, and removes the ended session from the table', async () => {
     await open('');
     await rows('Sessions', 'anna.weber').first().waitFor();
     await page.getByRole('textbox', { name: 'Search' }).fill(USER);
@@ -57,14 +57,14 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
     await asked(`Ended 1 of 1 sessions: ${USER}.`).waitFor();
   });
 
-  it('updates the sessions automatically', async () => {
+  it('the dashboard updates the sessions automatically', async () => {
     const id = demo.simulator.state.sessions.add({ 'active-user-name': USER, 'source-ip': '192.0.2.44' });
     await rows('Sessions', '192.0.2.44').waitFor();
     demo.simulator.state.sessions.end(id);
     await rows('Sessions', '192.0.2.44').waitFor({ state: 'detached' });
   });
 
-  it('contains a user, shows the containment, and releases the user', async () => {
+  it('the dashboard contains a user, shows the containment, and releases the user', async () => {
     await rows('Sessions', USER).first().getByRole('button', { name: 'Keep out' }).click();
     await asked(`Keep ${USER} out for an hour?`).getByRole('button', { name: 'Keep out' }).click();
     await rows('Kept out', USER).waitFor();
@@ -76,14 +76,14 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
     await rows('Kept out', USER).waitFor({ state: 'detached' });
   });
 
-  it('shows health with its history, licenses, and the cluster', async () => {
+  it('the dashboard shows health with its history, licenses, and the cluster', async () => {
     await expect.poll(() => group('Health').innerText()).toMatch(/Processor[^]*7[^]*Swap[^]*Seen at \d\d:\d\d:\d\d [+-]\d\d:\d\d/);
     expect(await group('Health').locator('canvas').count()).toBe(2);
     await rows('Licences', 'Concurrent Users').filter({ hasText: '300' }).waitFor();
     await rows('Cluster', 'gateway-1-b').waitFor();
   });
 
-  it('creates, verifies, and restores a backup after a dry run', async () => {
+  it('the dashboard creates, verifies, and restores a backup after a dry run', async () => {
     await open('/backups');
     await button('Back up now').click();
     const check = group('Backups').getByRole('button', { name: 'Check' });
@@ -102,13 +102,13 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
     await expect.poll(() => check.count(), { timeout: 60_000 }).toBe(2);
   });
 
-  it('shows the journal entries of all changes', async () => {
+  it('the dashboard shows the journal entries of all changes', async () => {
     await rows('Journal', 'backup.restore').waitFor();
     expect(await rows('Journal', 'sessions.kill').innerText()).toMatch(new RegExp(`DELETE ${USER}[^]*End the session`));
     expect(await rows('Journal', 'contain.keep').count()).toBe(1);
   });
 
-  it('shows an error message for a failure', async () => {
+  it('the dashboard shows an error message for a failure', async () => {
     await open('');
     demo.simulator.fault({ match: ({ method }) => method === 'DELETE', status: 422 });
     await rows('Sessions', 'anna.weber').first().getByRole('button', { name: 'End' }).click();
@@ -116,7 +116,7 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
     await asked(/422|refused/).waitFor();
   });
 
-  it('follows the dark theme of the system, and shows cards instead of tables on a phone', async () => {
+  it('the dashboard follows the dark theme of the system, and shows cards instead of tables on a phone', async () => {
     const background = () =>
       page.evaluate(() => getComputedStyle(document.querySelector('.nrdb-ui-group .v-card') as Element).backgroundColor);
     const light = await background();

@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath() === undefined).each([
     await demo?.end();
   });
 
-  it('opens with the flow Start here and the debug pane, and offers a tour', async () => {
+  it('the demo opens with the flow Start here and the debug pane, and offers a tour', async () => {
     await page.waitForSelector('text=Take the tour');
     expect(await page.evaluate(() => RED.workspaces.active())).toBe(START_HERE);
     expect(await page.locator('.red-ui-debug-content-list').isVisible()).toBe(true);
@@ -69,7 +69,7 @@ describe.skipIf(chromiumPath() === undefined).each([
     expect(await page.locator('#red-ui-sidebar-debug-filter').innerText()).toMatch(/current flow/i);
   });
 
-  it('has a tour whose buttons end the sessions of a user and restore them', async () => {
+  it('the demo has a tour whose buttons end the sessions of a user and restore them', async () => {
     expect(open()).toBe(3);
     await page.click('text=Take the tour');
     const titles: string[] = [];
@@ -93,7 +93,7 @@ describe.skipIf(chromiumPath() === undefined).each([
     expect(await shown.innerText()).not.toContain('Why it failed');
   });
 
-  it('offers the tour once, and sends no request to another host', async () => {
+  it('the demo offers the tour once, and sends no request to another host', async () => {
     await page.reload();
     // It would be offered right after that.
     await page.waitForFunction(() => typeof RED === 'object' && Boolean(RED.actions?.list().some(({ id }) => id === 'gateway-demo:tour')));

@@ -17,11 +17,11 @@ const placeless = ({ x: _x, ...node }: FlowNode): Omit<FlowNode, 'x'> => node;
 const names = [...areas.map((area) => area.name), 'trial'];
 
 inBothEditors('the dialogs of all operations', (rig) => {
-  it('cover every area of the operation table', () => {
+  it('the dialogs cover every area of the operation table', () => {
     expect(rig.areas.map((area) => area.name)).toEqual(names);
   });
 
-  it('draw each node with its input port, its wires, and no error', async () => {
+  it('the editor draws each node with its input port, its wires, and no error', async () => {
     for (const [area, name] of rig.operations()) {
       const { errors, ports } = await rig.editor.verdict(idOf(area, name));
       expect({ errors, ports }, idOf(area, name)).toEqual({ errors: [], ports: 1 });
@@ -36,7 +36,7 @@ inBothEditors('the dialogs of all operations', (rig) => {
   });
 
   // The shortest of each area: that Done changes nothing is seen of all of them below.
-  it.each(names)('leave the operations of gateway-%s unchanged after Done', async (of) => {
+  it.each(names)('the dialogs leave the operations of gateway-%s unchanged after Done', async (of) => {
     const [shortest] = rig.operations(of).sort(([, , one], [, , other]) => Object.keys(one).length - Object.keys(other).length);
     if (!shortest) throw new Error(`No operation of ${of}`);
     const id = idOf(shortest[0], shortest[1]);
@@ -47,7 +47,7 @@ inBothEditors('the dialogs of all operations', (rig) => {
     expect(await rig.editor.dirty(), id).toBe(false);
   });
 
-  it('give every control an accessible name', async () => {
+  it('the dialogs give every control an accessible name', async () => {
     // The accessibility tree takes long: each area is read in one line of Node-RED.
     const longest = rig.areas.flatMap((area, at) => {
       const [first] = rig.operations(area.name).sort(([, , a], [, , b]) => Object.keys(b).length - Object.keys(a).length);
@@ -71,28 +71,33 @@ inBothEditors('the dialogs of all operations', (rig) => {
   });
 
   // Each dialog is tested here in one line of Node-RED, and in another language in the other line by languages.test.ts.
-  it.each(names)('show exactly the fields of each operation of gateway-%s, do not overflow, and store every change', async (areaName) => {
-    const all = rig.operations();
-    for (const [at, [area, name, fields]] of all.entries()) {
-      if (area.name !== areaName || at % 2 !== (rig.version === 5 ? 0 : 1)) continue;
-      const id = idOf(area, name);
-      const entries = Object.fromEntries(Object.keys(fields).map((field, index) => [field, elsewhere[index % elsewhere.length] as Entry]));
-      await rig.editor.openNode(id);
-      // Required fields come first, if an operation has more than five.
-      expect((await rig.editor.shownFields()).sort(), id).toEqual(Object.keys(fields).sort());
-      expect(await rig.editor.overflowing(), id).toEqual([]);
-      await rig.editor.setFields(entries);
-      await rig.editor.done();
-      const stored = await rig.editor.exported(id);
-      expect(stored.fields, id).toEqual(entries);
-      await rig.editor.openNode(id);
-      expect(await rig.editor.fields(Object.keys(entries)), id).toEqual(entries);
-      await rig.editor.done();
-      expect(placeless(await rig.editor.exported(id)), id).toEqual(placeless(stored));
-    }
-  });
+  it.each(names)(
+    'the dialogs show exactly the fields of each operation of gateway-%s, do not overflow, and store every change',
+    async (areaName) => {
+      const all = rig.operations();
+      for (const [at, [area, name, fields]] of all.entries()) {
+        if (area.name !== areaName || at % 2 !== (rig.version === 5 ? 0 : 1)) continue;
+        const id = idOf(area, name);
+        const entries = Object.fromEntries(
+          Object.keys(fields).map((field, index) => [field, elsewhere[index % elsewhere.length] as Entry]),
+        );
+        await rig.editor.openNode(id);
+        // Required fields come first, if an operation has more than five.
+        expect((await rig.editor.shownFields()).sort(), id).toEqual(Object.keys(fields).sort());
+        expect(await rig.editor.overflowing(), id).toEqual([]);
+        await rig.editor.setFields(entries);
+        await rig.editor.done();
+        const stored = await rig.editor.exported(id);
+        expect(stored.fields, id).toEqual(entries);
+        await rig.editor.openNode(id);
+        expect(await rig.editor.fields(Object.keys(entries)), id).toEqual(entries);
+        await rig.editor.done();
+        expect(placeless(await rig.editor.exported(id)), id).toEqual(placeless(stored));
+      }
+    },
+  );
 
-  it('store no entry for a field that is reset to its default', async () => {
+  it('the dialogs store no entry for a field that is reset to its default', async () => {
     await rig.editor.openNode('sessions-kill-user');
     await rig.editor.setField('max', { type: 'default', value: '' });
     await rig.editor.done();

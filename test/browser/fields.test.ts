@@ -54,7 +54,7 @@ inBothEditors('a field row', (rig) => {
   describe('with the default source', () => {
     afterEach(() => rig.editor.cancel());
 
-    it('accepts typing after a click and after Tab', async () => {
+    it('a field accepts typing after a click and after Tab', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await click('server');
       await keyboard.type('Local 1');
@@ -67,7 +67,7 @@ inBothEditors('a field row', (rig) => {
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: 'hunter2' });
     });
 
-    it('keeps the default after a click without input', async () => {
+    it('a field keeps the default after a click without input', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await click('server');
       expect(await rig.editor.complaint('server')).toBe('');
@@ -77,14 +77,14 @@ inBothEditors('a field row', (rig) => {
       expect((await rig.editor.field('people')).type).toBe('default');
     });
 
-    it('opens the menu of a choice and stores the selected value', async () => {
+    it('a field opens the menu of a choice and stores the selected value', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await click('mode');
       await rig.editor.page.click('.red-ui-typedInput-options:visible a[value="slow"]');
       expect(await rig.editor.field('mode')).toEqual({ type: 'str', value: 'slow' });
     });
 
-    it('restores the default with one click', async () => {
+    it('a field restores the default with one click', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await click('server');
       await keyboard.type('x');
@@ -108,7 +108,7 @@ inBothEditors('a field row', (rig) => {
   });
 
   describe('with names from the appliance', () => {
-    it('lists matching objects of an undeployed appliance while the user types', async () => {
+    it('a field lists matching objects of an undeployed appliance while the user types', async () => {
       const id = await open();
       await click('server');
       expect(await options()).toEqual(['Administrators', 'System Local']);
@@ -126,7 +126,7 @@ inBothEditors('a field row', (rig) => {
       expect((await rig.editor.verdict(id)).errors).toEqual([]);
     });
 
-    it('names the field that must be selected first, and the object that may not be read', async () => {
+    it('a field names the field that must be selected first, and the object that may not be read', async () => {
       await open();
       await click('username');
       await rig.editor.page.waitForSelector('.gateway-list-bad');
@@ -143,7 +143,7 @@ inBothEditors('a field row', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('keeps and marks a missing object, and shows an error if the appliance does not respond', async () => {
+    it('a field keeps and marks a missing object, and shows an error if the appliance does not respond', async () => {
       await open({ fields: { server: { type: 'str', value: 'Gone' } } });
       await rig.editor.page.click('[data-field="server"] [data-tool="pick"]');
       expect(await options()).toContain('System Local');
@@ -161,7 +161,7 @@ inBothEditors('a field row', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('shows the cached list first, and then the current list', async () => {
+    it('a field shows the cached list first, and then the current list', async () => {
       const server = { type: 'str', value: 'System Local' };
       const id = await open({ fields: { server } });
       await rig.editor.done();
@@ -196,7 +196,7 @@ inBothEditors('a field row', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('lists the known values of the interface and accepts others', async () => {
+    it('a field with known values lists the known values of the interface and accepts others', async () => {
       await open({ type: 'gateway-administrators', operation: 'add-source-ip' });
       await click('access');
       await rig.editor.page.click('.gateway-list [role="option"]:has-text("deny")');
@@ -208,7 +208,7 @@ inBothEditors('a field row', (rig) => {
   });
 
   describe('with a filter', () => {
-    it('shows the filter as conditions, and as JSON after one click', async () => {
+    it('a field shows the filter as conditions, and as JSON after one click', async () => {
       await open({ type: 'gateway-sessions', operation: 'kill-matching' });
       await click('filter');
       await rig.editor.page.waitForSelector('.gateway-condition');
@@ -234,7 +234,7 @@ inBothEditors('a field row', (rig) => {
       ['{"nope":"x"}', /nope/],
       ['{"source-ip":"10.0.0.999"}', /not an address/],
       ['{"source-ip":"10.0.0.9"}', /^$/],
-    ])('shows the error of the runtime for the filter %s', async (value, words) => {
+    ])('a field shows the error of the runtime for the filter %s', async (value, words) => {
       await open({ type: 'gateway-sessions', operation: 'kill-matching', fields: { filter: { type: 'json', value } } });
       expect(await rig.editor.complaint('filter')).toMatch(words);
       await rig.editor.cancel();
@@ -242,7 +242,7 @@ inBothEditors('a field row', (rig) => {
   });
 
   describe('with a path', () => {
-    it('browses the tree level by level, and turns a path segment into a value of the message', async () => {
+    it('a field browses the tree level by level, and turns a path segment into a value of the message', async () => {
       const id = await open({ type: 'gateway-config', operation: 'get' });
       await rig.editor.page.click('[data-field="path"] [data-tool="tree"]');
       await rig.editor.page.waitForSelector('.gateway-browser');
@@ -272,7 +272,7 @@ inBothEditors('a field row', (rig) => {
       ],
       ['users/user-realms/realm/Staff/rules/rule/Day', [6, 3], 'users/user-realms/realm/{{payload.realm}}/rules/rule/{{payload.name}}'],
       ['a/rule/x/rule/y/z', [2, 4], 'a/rule/{{payload.rule}}/rule/{{payload.rule2}}/z'],
-    ])('creates a distinct tag for each segment of %s', async (path, clicks, wanted) => {
+    ])('a field creates a distinct tag for each segment of %s', async (path, clicks, wanted) => {
       await open({ type: 'gateway-config', operation: 'get' });
       await rig.editor.page.click('[data-field="path"] [data-tool="tree"]');
       await rig.editor.page.fill('.gateway-path', path);
@@ -291,7 +291,7 @@ inBothEditors('a field row', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('loads the current resource into the body, and shows the differences', async () => {
+    it('a field loads the current resource into the body, and shows the differences', async () => {
       const path = { type: 'str', value: 'users/user-roles/user-role/Users' };
       await open({ type: 'gateway-config', operation: 'update', fields: { path } });
       await rig.editor.page.click('[data-field="body"] [data-tool="current"]');
@@ -314,7 +314,7 @@ inBothEditors('a field row', (rig) => {
     };
     const isOpen = (selector: string): Promise<boolean> => rig.editor.page.$eval(selector, (fold) => (fold as HTMLDetailsElement).open);
 
-    it('shows the verdict first, and folds requests and a message that supplies no field', async () => {
+    it('the preview shows the verdict first, and folds requests and a message that supplies no field', async () => {
       const server = { type: 'str', value: 'System Local' };
       await open({ fields: { server, username: { type: 'str', value: 'contractor1' } } });
       await rig.editor.page.click('#gateway-preview');
@@ -328,7 +328,7 @@ inBothEditors('a field row', (rig) => {
       expect(isVisible).toBe(true);
     });
 
-    it('shows a message with an example for each field that comes from it', async () => {
+    it('the preview shows a message with an example for each field that comes from it', async () => {
       await open();
       await rig.editor.page.click('#gateway-preview');
       await rig.editor.page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('.gateway-preview-message textarea')?.value);

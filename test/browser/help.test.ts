@@ -20,7 +20,7 @@ inBothEditors('the sidebar help', (rig) => {
       return top < pane.bottom ? Math.abs(top - pane.top) : undefined;
     }, label);
 
-  it('is not part of the page before it is opened', async () => {
+  it('the full help is not part of the page before it is opened', async () => {
     rig.editor.page.on('request', (request) => asked.push(request.url()));
     await rig.editor.reload('tr1');
     await rig.editor.page.waitForTimeout(500);
@@ -30,7 +30,7 @@ inBothEditors('the sidebar help', (rig) => {
     expect(shown.length).toBeLessThan(300);
   });
 
-  it('loads completely when it is first opened, and scrolls to the selected operation', async () => {
+  it('the full help loads completely when it is first opened, and scrolls to the selected operation', async () => {
     await rig.editor.openNode('sessions-kill-user');
     await rig.editor.page.evaluate((type) => RED.sidebar.help.show(type), TYPE);
     await rig.editor.page.waitForSelector(".red-ui-help h4:has-text('End matching sessions')");

@@ -10,7 +10,7 @@ inBothEditors('the dialogs of an inventory and of a node that uses it', (rig) =>
     if (PICTURES !== undefined) await rig.editor.page.screenshot({ path: `${PICTURES}/${name}-${rig.version}.png` });
   };
 
-  it('show only the rows of the selected sources, report errors, and store all values and credentials', async () => {
+  it('the dialogs of an inventory show only the rows of the selected sources, report errors, and store all values and credentials', async () => {
     const { editor } = rig;
     await editor.import([{ id: 'inv1', type: 'gateway-inventory', name: 'ours', source: 'file', file: '', secrets: 'node', sets: '' }]);
     await editor.openNode('inv1');
@@ -62,7 +62,7 @@ inBothEditors('the dialogs of an inventory and of a node that uses it', (rig) =>
     expect(await editor.exported('inv1')).toMatchObject(kept);
   });
 
-  it('test all appliances with the values of the dialog, and list failures first', async () => {
+  it('the dialogs of an inventory test all appliances with the values of the dialog, and list failures first', async () => {
     const fleet = await startSimulatedFleet(3);
     try {
       const entries = [...fleet.entries, { name: 'gone', url: 'https://127.0.0.1:1' }];
@@ -106,7 +106,7 @@ inBothEditors('the dialogs of an inventory and of a node that uses it', (rig) =>
     }
   });
 
-  it('show how many appliances a selection matches, and store the selection', async () => {
+  it('the dialogs of an inventory show how many appliances a selection matches, and store the selection', async () => {
     const { editor } = rig;
     await editor.openNode('sessions-list');
     expect(await editor.visible('.gateway-many')).toBe(false);
@@ -144,7 +144,7 @@ inBothEditors('the dialogs of an inventory and of a node that uses it', (rig) =>
     expect(await editor.exported('sessions-list')).toMatchObject({ inventory: '', appliance: 'ap1' });
   });
 
-  it('let a message select appliances only if the checkbox allows it', async () => {
+  it('the dialogs of an inventory let a message select appliances only if the checkbox allows it', async () => {
     const { editor } = rig;
     await editor.openNode('sessions-kill-user');
     await editor.page.check('#gateway-many');

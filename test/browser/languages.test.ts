@@ -61,7 +61,7 @@ inBothEditors('the dialogs in other languages', (rig) => {
   }
 
   describe.each(Object.entries(LANGUAGES))('%s', (language, word) => {
-    it('store all values, have all texts, do not overflow, and have enough contrast', async () => {
+    it('the dialogs in %s store all values, have all texts, do not overflow, and have enough contrast', async () => {
       await enter(language);
       const line = rig.version === 5 ? 1 : 0;
       const mine = rig

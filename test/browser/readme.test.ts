@@ -52,7 +52,7 @@ describe.skipIf(chromiumPath() === undefined).each([
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('2. adds the appliance node with the plus button', async () => {
+  it('step 2 of the quick start adds the appliance node with the plus button', async () => {
     expect(step(2)).toContain(
       "Drag a node of the palette's category *gateway* into the workspace, double-click it, press the plus beside *Appliance*",
     );
@@ -69,7 +69,7 @@ describe.skipIf(chromiumPath() === undefined).each([
     for (const [label, value] of Object.entries(values)) await enter(label, value);
   });
 
-  it('3. adds the CA certificate with the plus button beside TLS', async () => {
+  it('step 3 of the quick start adds the CA certificate with the plus button beside TLS', async () => {
     expect(step(3)).toContain("press the plus beside *TLS* and give that authority's *CA Certificate* (PEM)");
     await page.locator('#node-config-input-btn-tls-add').click();
     await page.waitForSelector('#node-config-input-cafile', { state: 'attached' });
@@ -78,7 +78,7 @@ describe.skipIf(chromiumPath() === undefined).each([
     await page.waitForSelector('#node-config-input-cafile', { state: 'detached' });
   });
 
-  it('5. tests the connection without a deploy', async () => {
+  it('step 5 of the quick start tests the connection without a deploy', async () => {
     expect(step(5)).toMatch(/^\*\*Test connection\*\*/);
     await page.getByRole('button', { name: 'Test connection' }).click();
     await page.waitForFunction(

@@ -198,7 +198,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     expect(editor.complaints.splice(0)).toEqual([]);
   };
 
-  it('lists the sessions', async () => {
+  it('a new user lists the sessions', async () => {
     await hand.place('inject', 120, 80);
     await hand.place('gateway-sessions', 360, 80);
     await hand.done();
@@ -211,7 +211,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await within('list sessions');
   });
 
-  it('disables a user whose server and name are picked from lists', async () => {
+  it('a new user disables a user whose server and name are picked from lists', async () => {
     await hand.place('inject', 120, 80);
     await hand.place('gateway-users', 360, 80);
     await hand.operation('disable');
@@ -225,7 +225,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await within('disable a user');
   });
 
-  it('ends sessions from a webhook', async () => {
+  it('a new user ends sessions from a webhook', async () => {
     await hand.place('http in', 120, 80);
     await hand.open('http in');
     await hand.click('#node-input-url');
@@ -245,7 +245,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await within('webhook ends sessions');
   });
 
-  it('reads a value of the configuration, changes it and writes it back', async () => {
+  it('a new user reads a value of the configuration, changes it and writes it back', async () => {
     await hand.place('inject', 120, 80);
     await hand.place('gateway-config', 360, 80);
     await hand.operation('update');
@@ -267,7 +267,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await within('read, change, write back');
   });
 
-  it('backs up every night', async () => {
+  it('a new user backs up every night', async () => {
     await hand.place('inject', 120, 80);
     await hand.open('inject');
     await editor.page.locator('#inject-time-type-select').selectOption('time');

@@ -34,7 +34,7 @@ inBothEditors('trusting a certificate', (rig) => {
     await rig.editor.page.waitForSelector('.gateway-trust');
   }
 
-  it('takes one click after the connection test, and keeps verification on', async () => {
+  it('trusting a certificate takes one click after the connection test, and keeps verification on', async () => {
     await press();
     expect(await rig.editor.text('.gateway-chain')).toMatch(
       /Gateway simulator.*\d+ days left.*fingerprint.*([0-9A-F]{2}:){31}[0-9A-F]{2}/s,
@@ -54,7 +54,7 @@ inBothEditors('trusting a certificate', (rig) => {
     await rig.editor.undo();
   });
 
-  it('is undone by Cancel', async () => {
+  it('a trusted certificate is removed by Cancel', async () => {
     const before = await configurations();
     await rig.editor.openNode('ap2');
     await rig.editor.input('node-config-input-tls', '_ADD_');
@@ -67,7 +67,7 @@ inBothEditors('trusting a certificate', (rig) => {
     expect(await configurations()).toEqual(before);
   });
 
-  it('requires the password again for another address, but not for the old one', async () => {
+  it('a trusted certificate requires the password again for another address, but not for the old one', async () => {
     await rig.editor.openNode('ap1');
     const password = (): Promise<string> => rig.editor.page.inputValue('#node-config-input-password');
     const url = await rig.editor.page.inputValue('#node-config-input-url');

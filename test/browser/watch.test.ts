@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { inBothEditors } from './rig';
 
 inBothEditors('the dialog of a watch node', (rig) => {
-  it('shows the rows of its kind, reports errors, and stores all values', async () => {
+  it('the dialog of gateway-watch shows the rows of its kind, reports errors, and stores all values', async () => {
     const watch = { id: 'w1', type: 'gateway-watch', z: 'f1', x: 200, y: 460, appliance: 'ap1', watch: 'health', every: 60, wires: [[]] };
     await rig.editor.import([watch]);
     await rig.editor.openNode('w1');

@@ -135,7 +135,7 @@ describe('with a dashboard', () => {
     check: () => undefined,
   };
 
-  it('lists the signed-in users on the dashboard', async () => {
+  it('a flow of the cookbook lists the signed-in users on the dashboard', async () => {
     const running = await start({ [DASHBOARD]: dashboard }, ['Dashboard.json']);
     try {
       await cook(running, DASHBOARD, dashboard);

@@ -64,7 +64,7 @@ describe('every button of the demo', () => {
     await running?.end();
   });
 
-  it('starts with nothing to change and with local accounts for the signed-in users', async () => {
+  it('the demo starts with nothing to change and with local accounts for the signed-in users', async () => {
     const flows = (await (await fetch(`${running.nodeRed.url}/flows`)).json()) as FlowNode[];
     expect(flows.filter(({ name }) => String(name).startsWith('Change first'))).toEqual([]);
     expect(flows.filter(({ name }) => String(name).startsWith('Nothing to change here'))).toHaveLength(names.length);
@@ -75,7 +75,7 @@ describe('every button of the demo', () => {
     expect(people.filter((name) => !local.has(name))).toEqual(['admin']);
   });
 
-  it.each(tabs)('%s', async (name, nodes) => {
+  it.each(tabs)('a button of the demo works: %s', async (name, nodes) => {
     const { debug, nodeRed } = running;
     const own = new Set(nodes.map(({ id }) => id));
     // Waiting for approval and rejection are not failures.

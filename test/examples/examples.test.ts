@@ -98,7 +98,7 @@ function referencesOf(node: FlowNode): string[] {
 /** Nodes that two imported examples share. */
 const SHARED = ['gateway-appliance', 'gateway-inventory', 'tls-config'];
 
-it('share identical appliance and certificate nodes, except the example that waits for a code', () => {
+it('example flows share identical appliance and certificate nodes, except the example that waits for a code', () => {
   const shared = exampleNames().map((example) => readExample(example).filter((node) => SHARED.includes(node.type)));
   expect(shared.filter((nodes) => nodes.some(waitsForCode))).toHaveLength(1);
   // Except the license server.
@@ -154,7 +154,7 @@ describe('side by side in a real Node-RED', () => {
     await running?.end();
   });
 
-  it.each(together)('%s does what its comment says', async (example) => {
+  it.each(together)('the example flow %s does what its comment says', async (example) => {
     const outcome = outcomes[example];
     expect(outcome, 'This example has no entry in `outcomes`.').toBeDefined();
     await outcome?.(running as Running, example);
@@ -208,7 +208,7 @@ describe('in the demo with its default settings', () => {
     ['Restrict admin sign-in to a network', 'Click: restrict the sign-in', 'Restricted', expect.stringMatching(/^Set the source address mode of .+\.$/)],
   ];
 
-  it.each(shows)('%s: "%s" shows "%s"', async (example, button, name, shown) => {
+  it.each(shows)('the example flow %s: "%s" shows "%s"', async (example, button, name, shown) => {
     const { debug } = running as Running;
     if (name === 'Alert') expect(await debug.next('Fine again')).toMatchObject({ load: 7 });
     // The first check of a watch sends nothing.

@@ -5,7 +5,7 @@ const flow = { secondFactor: 'flow' } as const;
 const factor = { secondFactor: { password: 'second one' } };
 
 describe('a login whose second factor comes by message', () => {
-  it('stays pending until the code comes, fails actions with its id, and lets them work afterwards', async () => {
+  it('a login whose second factor comes by message stays pending until the code comes, fails actions with its id, and lets them work afterwards', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(factor, flow);
     const early = await expectFailure(gateway.run('system.info'));
     expect([early.code, early.cause?.resumeId]).toEqual(['SECOND_FACTOR_REQUIRED', undefined]);

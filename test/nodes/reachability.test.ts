@@ -33,7 +33,7 @@ describe('the status below the nodes', () => {
     expect(rig.statuses('n1').at(-1)).toMatchObject({ text: 'no connection', fill: 'red' });
   });
 
-  it('shows an unreachable appliance on a node whose messages name the appliance, from the first message on', async () => {
+  it('the status shows an unreachable appliance on a node whose messages name the appliance, from the first message on', async () => {
     const other = {
       id: 'a2',
       type: 'gateway-appliance',

@@ -47,7 +47,7 @@ describe('a flow that listens on the network', () => {
     ['but is switched off', [], [{ ...hook, d: true }, kill]],
     ['and leads to what is switched off', [], [hook, { ...kill, d: true }]],
     ['and is odd', [], [{ id: 'hook', type: 'http in', wires: 'kill' }, { id: 'x', type: 'http in', wires: [[5, null]] }, kill]],
-  ])('%s has the findings %j', (_how, codes, nodes) => {
+  ])('a flow that listens on the network %s has the findings %j', (_how, codes, nodes) => {
     expect(codesOf(nodes)).toEqual(codes);
   });
 
@@ -95,7 +95,7 @@ describe('the settings of Node-RED', () => {
     [{ adminAuth: {} }, []],
     [{ adminAuth: {}, credentialSecret: false }, ['credentials-in-clear']],
     [{ adminAuth: {}, credentialSecret: 'x' }, []],
-  ])('%j have the findings %j', (settings, codes) => {
+  ])('settings of Node-RED with %j have the findings %j', (settings, codes) => {
     expect(findInsecureSettings(redOf([], settings)).map(({ code }) => code)).toEqual(codes);
   });
 });

@@ -127,11 +127,11 @@ describe('every row', () => {
 describe.each(registered)('%s', (name, operation) => {
   const inputs = [operation.example.input, ...(further[name] ?? [])];
 
-  it('has a row in the table of requests', () => {
+  it('an operation has a row in the table of requests', () => {
     expect(rows.some((row) => row.operations.includes(name))).toBe(true);
   });
 
-  it('sends exactly the requests of its rows', async () => {
+  it('an operation sends exactly the requests of its rows', async () => {
     const used = new Set<Row>();
     for (const input of inputs) {
       for (const { request, row } of await requestsOf(name, input)) {
@@ -145,7 +145,7 @@ describe.each(registered)('%s', (name, operation) => {
     }
   });
 
-  it('accepts every success status of its rows', async () => {
+  it('an operation accepts every success status of its rows', async () => {
     const statuses = new Set(rows.filter((row) => row.operations.includes(name)).flatMap((row) => row.statuses));
     for (const status of statuses) {
       appliance.answerWith(status);
@@ -155,7 +155,7 @@ describe.each(registered)('%s', (name, operation) => {
 });
 
 describe.each(LOCAL)('%s', (name) => {
-  it('sends no request, not even a login', async () => {
+  it('a local operation sends no request, not even a login', async () => {
     await gateway.run('backup.run', { folder });
     appliance.seen.length = 0;
     const settings = { url: appliance.url, realm: 'Admin Users', username: 'admin', password: 'p', journal: folder };

@@ -37,11 +37,11 @@ describe('permissions', () => {
     codes(names).flatMap((name) => (/^[a-z]+\.[a-z-]+$/.test(name) ? [{ name, reads, writes }] : [])),
   );
 
-  it('lists every operation once', () => {
+  it('the page of permissions lists every operation once', () => {
     expect(told.map(({ name }) => name).sort()).toEqual([...operations.keys()].sort());
   });
 
-  it.each(told)('$name: the reads and writes of the page fit its effect', ({ name, reads, writes }) => {
+  it.each(told)('the reads and writes of $name on the page of permissions fit its effect', ({ name, reads, writes }) => {
     const { effect, example } = operations.get(name) ?? {};
     const [method = ''] = (example?.request ?? '').split(' ');
     if (effect === 'read') expect([reads === '–', writes]).toEqual([false, '–']);

@@ -39,7 +39,7 @@ function unmarked(): string[] {
   return found;
 }
 
-it('builds every error message from literals or marks untrusted parts', { timeout: 120_000 }, () => {
+it('the package builds every error message from literals or marks untrusted parts', { timeout: 120_000 }, () => {
   // Put `sentence` before the template, and `ours(…)` around what is in a variable but ours.
   expect(unmarked()).toEqual([]);
 });

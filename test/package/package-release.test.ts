@@ -33,7 +33,7 @@ interface Workflow {
 describe('CI', () => {
   const { jobs } = yaml<Workflow>('.github/workflows/ci.yml');
 
-  it('runs .ci/run on every supported Node.js release', () => {
+  it('CI runs .ci/run on every supported Node.js release', () => {
     expect(jobs.everything?.strategy?.matrix.node).toEqual([20, 22, 24]);
     expect(manifest.engines.node).toBe('>=20.19');
     expect(jobs.everything?.steps.flatMap(({ run = [] }) => run)).toEqual(['bash .ci/run']);
@@ -151,7 +151,7 @@ describe('the repository for newcomers', () => {
   const linksOf = (file: string): string[] =>
     [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => join(file, '..', decodeURIComponent(link)));
 
-  it.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...documents])('%s has no dead link', (file) => {
+  it.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...documents])('the page %s has no dead link', (file) => {
     expect(linksOf(file).filter((link) => !existsSync(join(root, link)))).toEqual([]);
   });
 

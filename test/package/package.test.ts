@@ -142,7 +142,7 @@ describe.each([
   });
   afterAll(() => demo.end());
 
-  it('loads every node without a warning in the log', async () => {
+  it('the installed package loads every node without a warning in the log', async () => {
     const sets = (await (await fetch(`${demo.nodeRed.url}/nodes`, { headers: { accept: 'application/json' } })).json()) as {
       module: string;
       types: string[];
@@ -158,7 +158,7 @@ describe.each([
     expect(demo.nodeRed.version.startsWith(`${version}.`)).toBe(true);
   });
 
-  it('serves the dialogs, texts, icons and examples', async () => {
+  it('the installed package serves the dialogs, texts, icons and examples', async () => {
     const get = async (path: string, accept: string) => {
       const response = await fetch(`${demo.nodeRed.url}/${path}`, { headers: { accept, 'accept-language': 'en-US' } });
       return { status: response.status, text: await response.text() };
@@ -176,14 +176,14 @@ describe.each([
     expect(JSON.parse(example.text)).toEqual(readExample(webhook));
   });
 
-  it('loads undici at the first request, not earlier', async () => {
+  it('the installed package loads undici at the first request, not earlier', async () => {
     expect(demo.nodeRed.output()).not.toContain('undici loaded');
     expect(await checkWebhook({ ...demo, token: TOKEN, user: USER })).toEqual([]);
     expect(demo.nodeRed.output()).toContain('undici loaded');
     expect(complaints(demo)).toEqual([]);
   });
 
-  it('allows the connection test only with write permission', async () => {
+  it('the installed package allows the connection test only with write permission', async () => {
     const users = "users: (name) => Promise.resolve({ username: name, permissions: name === 'reader' ? 'read' : '*' })";
     const guarded = await start(
       `module.exports.adminAuth = { type: 'credentials', ${users}, authenticate: (name) => module.exports.adminAuth.users(name) };`,

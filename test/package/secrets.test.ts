@@ -104,7 +104,7 @@ const settings = (more: Partial<Settings> = {}): Partial<Settings> => ({
 
 describe.each(Object.keys(LEAKY_ANSWERS))('an appliance that repeats every secret %s', (how) => {
   it(
-    'makes no operation tell a secret, wherever that stands, nor its log, history, support bundle and journal',
+    'an appliance that repeats every secret gets no secret into a result, error, log, support bundle or journal of any operation',
     { timeout: 300_000 },
     async () => {
       const text = generateSecret(24, 7);
@@ -158,7 +158,7 @@ describe('a secret of %i characters', () => {
   ];
 
   it.each([1, 2, 3, 5, 8, 13, 64, 511, 512, 513, 4096, 65_537, 1_000_000])(
-    'of %i characters stays one',
+    'a secret of %i characters is never shown by an operation',
     { timeout: 300_000 },
     async (length) => {
       const text = generateSecret(length, length);

@@ -122,33 +122,30 @@ describe('an oversized answer', () => {
   it.each([
     ['documents', 'config.get', '/api/v1/configuration/large', 'application/json', 25],
     ['answers of any kind', 'request.get', '/api/v1/large', 'application/octet-stream', 15],
-  ])(
-    'an oversized answer is refused together with others and frees the memory for later ones: %s',
-    async (_what, operation, path, type, each) => {
-      const server = await startRawServer((asked, socket) => {
-        if (!asked.path.endsWith('/large')) return httpResponse(200, '{"a":1}');
-        socket.write(head(30 * MIB).replace('application/json', type));
-        socket.write(Buffer.alloc(each * MIB, 0x20));
-        return undefined;
-      });
-      const gateway = gatewayFor(server);
-      const stop = new AbortController();
-      const atOnce = Math.floor(64 / each) + 1;
-      const outcomes = Array.from({ length: atOnce }, () => expectFailure(gateway.run(operation, { path }, stop.signal)));
-      const first = await Promise.race(outcomes);
-      expect(first).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/would hold more than 64 MiB of answers/) as string });
-      stop.abort();
-      const codes = (await Promise.all(outcomes)).map(({ code }) => code);
-      expect(codes.filter((code) => code === 'LIMIT')).toHaveLength(1);
-      expect(codes.filter((code) => code === 'ABORTED')).toHaveLength(atOnce - 1);
-      // Twice as much as there is in all, one after the other.
-      for (let round = 0; round < Math.ceil(128 / each); round++) {
-        const late = expectFailure(gateway.run(operation, { path }, AbortSignal.timeout(300)));
-        expect((await late).code).toBe('ABORTED');
-      }
-      expect((await gateway.run('system.info')).data).toEqual({ a: 1 });
-    },
-  );
+  ])('an oversized answer is refused among others and frees the memory for later ones: %s', async (_what, operation, path, type, each) => {
+    const server = await startRawServer((asked, socket) => {
+      if (!asked.path.endsWith('/large')) return httpResponse(200, '{"a":1}');
+      socket.write(head(30 * MIB).replace('application/json', type));
+      socket.write(Buffer.alloc(each * MIB, 0x20));
+      return undefined;
+    });
+    const gateway = gatewayFor(server);
+    const stop = new AbortController();
+    const atOnce = Math.floor(64 / each) + 1;
+    const outcomes = Array.from({ length: atOnce }, () => expectFailure(gateway.run(operation, { path }, stop.signal)));
+    const first = await Promise.race(outcomes);
+    expect(first).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/would hold more than 64 MiB of answers/) as string });
+    stop.abort();
+    const codes = (await Promise.all(outcomes)).map(({ code }) => code);
+    expect(codes.filter((code) => code === 'LIMIT')).toHaveLength(1);
+    expect(codes.filter((code) => code === 'ABORTED')).toHaveLength(atOnce - 1);
+    // Twice as much as there is in all, one after the other.
+    for (let round = 0; round < Math.ceil(128 / each); round++) {
+      const late = expectFailure(gateway.run(operation, { path }, AbortSignal.timeout(300)));
+      expect((await late).code).toBe('ABORTED');
+    }
+    expect((await gateway.run('system.info')).data).toEqual({ a: 1 });
+  });
 });
 
 describe('a failed connection', () => {

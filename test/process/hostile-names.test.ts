@@ -129,7 +129,7 @@ describe.each(named)('$field of $name', ({ name, field, of, operation }) => {
     expect(changed.length > 0 || elsewhere.includes(value), `${value} was not sent`).toBe(true);
   });
 
-  it.each(['.', '..'])('never leads to another path as %j', async (value) => {
+  it.each(['.', '..'])('a name in a path never leads to another path as %j', async (value) => {
     const inPath = usual.some(({ segments }) => segments.includes('plain'));
     if (!inPath) return;
     appliance.seen.length = 0;
@@ -214,6 +214,6 @@ describe.each(inputs)('$field of $name', ({ name, field, of, operation: { exampl
   });
 });
 
-it.each(table)('%s refuses an unknown field', async (name, { example }) => {
+it.each(table)('the operation %s refuses an unknown field', async (name, { example }) => {
   await refused(name, { ...example.input, 'no-such-field': 1 }, 'no-such-field');
 });

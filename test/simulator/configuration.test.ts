@@ -164,7 +164,7 @@ describe('local users', () => {
     expect((await client.delete(`${USERS}/ada`)).status).toBe(404);
   });
 
-  it('creates a user by a PUT to a new path, completely or not at all', async () => {
+  it('the simulator creates a user by a PUT to a new path, completely or not at all', async () => {
     const client = await start();
     expect((await client.put(`${USERS}/bob`, { fullname: 'Bob' })).status).toBe(422);
     expect((await client.get(`${USERS}/bob`)).status).toBe(404);

@@ -38,7 +38,7 @@ const compareWith = async (gateway: AnyGateway, folder: string): Promise<unknown
   (await gateway.run('snapshot.compare', { folder })).data;
 
 describe('a copy of a configuration', () => {
-  it('answers every path of three random trees as the original did, with links', async () => {
+  it('a copy of a configuration answers every path of three random trees as the original did, with links', async () => {
     for (const seed of [1, 2, 3]) {
       const tree = createRandomTree(seed, Number(process.env['COPY_SIZE'] ?? 60));
       const served = Object.fromEntries([...tree].map(([path, document]) => [path.slice(CONFIGURATION_PATH.length), document]));
@@ -61,7 +61,7 @@ describe('a copy of a configuration', () => {
     expect((await client.get(at('vendor/sets/set/P2'))).json).toMatchObject({ name: 'P2' });
   });
 
-  it('creates, changes and deletes resources, fields and items at paths that the simulator does not know', async () => {
+  it('a copy of a configuration creates, changes and deletes resources, fields and items at paths that the simulator does not know', async () => {
     const at = (path: string): string => `${CONFIGURATION_PATH}/${path}`;
     const { client } = await startCopy({
       [at('vendor/options')]: { mode: 'fast', list: [], nested: [{ a: 1 }] },
@@ -89,7 +89,7 @@ describe('a copy of a configuration', () => {
     expect((await client.put(at('vendor/none/below'), { a: 1, b: 2 })).status).toBe(404);
   });
 
-  it('is the appliance of the snapshot, with its users, and generates sessions for its users, roles and realms', async () => {
+  it('a copy of a configuration is the appliance of the snapshot, with its users, and generates sessions for its users, roles and realms', async () => {
     const folder = await takeSimulatorSnapshot();
     const { simulator, gateway } = await startCopy(folder, { sessions: 60 });
     expect((await gateway.run('users.list', { server: 'System Local' })).data).toHaveLength(3);
@@ -106,7 +106,7 @@ describe('a copy of a configuration', () => {
     expect([simulator.state.system.hostName, simulator.state.system.serialNumber]).toEqual([appliance, serial]);
   });
 
-  it('shows no difference to the folder until a flow changes something, then exactly that', async () => {
+  it('a copy of a configuration shows no difference to the folder until a flow changes something, then exactly that', async () => {
     const folder = await takeSimulatorSnapshot();
     const { simulator, gateway } = await startCopy(folder);
     expect(await compareWith(gateway, folder)).toEqual({ equal: true, added: [], removed: [], changed: [] });
@@ -129,7 +129,7 @@ describe('a copy of a configuration', () => {
     expect(await compareWith((await startCopy(folder)).gateway, saved)).toMatchObject({ removed: added, changed: { length: 8 } });
   });
 
-  it('saves the same files as gateway-snapshot, and removes those of deleted resources', async () => {
+  it('a copy of a configuration saves the same files as gateway-snapshot, and removes those of deleted resources', async () => {
     const tree = createRandomTree(9, 150);
     const served = Object.fromEntries([...tree].map(([path, document]) => [path.slice(CONFIGURATION_PATH.length), document]));
     const folder = createTemporaryFolder();
@@ -148,7 +148,7 @@ describe('a copy of a configuration', () => {
     expect(listFiles(saved).filter((file) => file.startsWith(root))).toEqual([]);
   });
 
-  it('masks the same secrets as gateway-snapshot when it saves', async () => {
+  it('a copy of a configuration masks the same secrets as gateway-snapshot when it saves', async () => {
     const at = (path: string): string => `${CONFIGURATION_PATH}/${path}`;
     const secret = 'planted-secret';
     const { simulator, gateway } = await startCopy({
@@ -168,7 +168,7 @@ describe('a copy of a configuration', () => {
     expect(JSON.stringify(readResourceFile(saved, 'vendor/options.json'))).not.toContain(secret);
   });
 
-  it('answers the configuration as the snapshot has it, also with the profile of another appliance', async () => {
+  it('a copy of a configuration answers the configuration as the snapshot has it, also with the profile of another appliance', async () => {
     const path = `${CONFIGURATION_PATH}/vendor/options`;
     const { profile } = await checkSimulator(await startTestSimulator({ variants: { totals: 'text' } }));
     const endpoints = [...profile.endpoints, { method: 'GET', path, status: 404, body: 'empty', keys: {}, bytes: 0 }];
@@ -178,7 +178,7 @@ describe('a copy of a configuration', () => {
     expect(JSON.stringify(page)).toMatch(/"total-matched-record-number":"[0-9]+"/);
   });
 
-  it('lets its administrator in until the flow locks it out', async () => {
+  it('a copy of a configuration lets its administrator in until the flow locks it out', async () => {
     const folder = await takeSimulatorSnapshot();
     const { simulator, client } = await startCopy(folder);
     expect((await client.login('Admin Users', 'api-admin:wrong')).status).toBe(401);
@@ -188,7 +188,7 @@ describe('a copy of a configuration', () => {
     expect((await client.login('Admin Users', 'api-admin:simulator')).status).toBe(401);
   });
 
-  it('refuses what is not a configuration with a sentence that names it', async () => {
+  it('a copy of a configuration refuses what is not a configuration with a sentence that names it', async () => {
     const folder = createTemporaryFolder();
     await expect(startTestSimulator({ from: folder })).rejects.toThrow('is not a snapshot folder');
     await expect(startTestSimulator({ from: `${folder}/none.json` })).rejects.toThrow('none.json cannot be read');

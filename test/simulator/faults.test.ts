@@ -47,7 +47,7 @@ describe('faults', () => {
     expect((await client.get(`${USER}/fullname`)).json).toEqual({ fullname: 'New' });
   });
 
-  it('matches, skips, repeats, and can be cleared', async () => {
+  it('a fault rule matches, skips, repeats, and can be cleared', async () => {
     const client = await start();
     client.simulator.fault({ status: 500, times: 2, skip: 1, match: ({ method, path }) => method === 'GET' && path.startsWith(SESSIONS) });
     const statuses: number[] = [];

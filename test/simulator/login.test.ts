@@ -142,7 +142,7 @@ describe('legacy login', () => {
     ['get', 400, 200],
     ['both', 200, 200],
     ['unsupported', 404, 404],
-  ] as const)('with the variant %s answers POST %i and GET %i', async (legacyLogin, post, get) => {
+  ] as const)('the legacy login with the variant %s answers POST %i and GET %i', async (legacyLogin, post, get) => {
     const client = await start({ variants: { legacyLogin } });
     expect((await legacy(client, 'POST')).status).toBe(post);
     expect((await legacy(client, 'GET')).status).toBe(get);
@@ -174,7 +174,7 @@ describe('API keys end', () => {
     expect((await client.get(INFO)).status).toBe(401);
   });
 
-  it("after the idle timeout of the role that the realm's rules give", async () => {
+  it('API keys end after the idle timeout of the role that the rules of the realm give', async () => {
     const client = await start();
     const options = '/api/v1/configuration/administrators/admin-roles/admin-role/%2EAdministrators/general/session-options';
     expect((await client.put(options, { 'idle-timeout': '10' })).status).toBe(200);

@@ -15,7 +15,7 @@ const recordsOf = (page: Page): Rec[] => page['active-users']['active-user-recor
 const idsOf = (page: Page): unknown[] => recordsOf(page).map((record) => record['session-id']);
 
 describe('list', () => {
-  it('covers all sessions by pages of 200 without a gap or a duplicate', async () => {
+  it('the simulated session list covers all sessions by pages of 200 without a gap or a duplicate', async () => {
     const client = await start({ sessions: 450 });
     const pages = [await pageOf(client), await pageOf(client, '?number=200&start=201'), await pageOf(client, '?number=200&start=401')];
     expect(pages.map((page) => recordsOf(page).length)).toEqual([200, 200, 50]);
@@ -74,7 +74,7 @@ describe('list', () => {
     expect(record?.['endpoint-security-status']).toContain('\n');
   });
 
-  it('omits keys without a value, always or at random, with the variant', async () => {
+  it('the simulated session list omits keys without a value, always or at random, with the variant', async () => {
     const client = await start({ variants: { nullKeys: 'absent' } });
     const nulls = async (): Promise<number> =>
       recordsOf(await pageOf(client))
@@ -89,7 +89,7 @@ describe('list', () => {
     expect(mixed).toBeLessThan(all);
   });
 
-  it('moves, respells, or omits is-last-record and sends totals as text with the variants', async () => {
+  it('the simulated session list moves, respells, or omits is-last-record and sends totals as text with the variants', async () => {
     const client = await start({ variants: { isLastRecord: 'beside', isLastRecordSpelling: 'Is-last-record', totals: 'text' } });
     const page = await pageOf(client);
     expect(page['Is-last-record']).toBe('true');
@@ -102,14 +102,14 @@ describe('list', () => {
     ['empty', { 'active-user-record': [] }],
     ['no-array', {}],
     ['no-container', undefined],
-  ] as const)('without a record: %s', async (noRecords, expected) => {
+  ] as const)('the simulated session list without a record has the form %s', async (noRecords, expected) => {
     const client = await start({ sessions: 0, variants: { noRecords } });
     const page = await pageOf(client);
     expect(page['active-users']['active-user-records']).toEqual(expected);
     expect(page['active-users']['total-matched-record-number']).toBe(0);
   });
 
-  it('finds sessions by exact name or prefix, with a subset of the fields', async () => {
+  it('the simulated session list finds sessions by exact name or prefix, with a subset of the fields', async () => {
     const client = await start({ sessions: 900 });
     const exact = recordsOf(await pageOf(client, '?name=anna.weber'));
     expect(new Set(exact.map((record) => record['active-user-name']))).toEqual(new Set(['anna.weber']));

@@ -95,7 +95,7 @@ const [, section = ''] = page.split('## Common causes');
 const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| (.+?) \| `([A-Z_]+)` \| (?:\*(.+)\* )?\|$/gm)];
 
 describe('the common causes of errors', () => {
-  it('are each in the table of the documentation', () => {
+  it('the common causes of errors are each in the table of the documentation', () => {
     expect(rows.map(([, cause]) => cause)).toEqual(Object.keys(CAUSES));
   });
 
@@ -114,7 +114,7 @@ describe('the common causes of errors', () => {
 });
 
 describe('a login that a person asks for', () => {
-  it('is tried during a pause, and its success ends the pause for all', async () => {
+  it('a login that a person asks for is tried during a pause, and its success ends the pause for all', async () => {
     const simulator = await startTestSimulator();
     simulator.fault({ match: ({ path }) => path.includes('realm_auth'), status: 401, times: 1 });
     const gateway = gatewayFor(simulator);

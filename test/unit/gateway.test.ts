@@ -35,7 +35,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 describe('A gateway', () => {
-  it('reports its name, running requests, counters, clock offset and the certificates of the appliance', async () => {
+  it('a gateway reports its name, running requests, counters, clock offset and the certificates of the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const seen = (): unknown[] => [gateway.name, gateway.isBusy, gateway.counters().runs, gateway.exchanges().length];
     expect([...seen(), gateway.clockOffsetSeconds]).toEqual(['vpn-1', false, 0, 0, undefined]);
@@ -228,7 +228,7 @@ describe('Gateway.run', () => {
     expect(listWriteLines(simulator)).toEqual([`PUT ${USER}/enabled`]);
   });
 
-  it('records each write in the journal with the initiator and without secrets, and reads nothing twice', async () => {
+  it('Gateway.run records each write in the journal with the initiator and without secrets, and reads nothing twice', async () => {
     const journal = createTemporaryFolder();
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1', journal });
     await gateway.run('users.disable', user, { initiator: { actor: 'j.doe', node: 'n1', flow: 'f1' } });

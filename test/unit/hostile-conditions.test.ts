@@ -31,7 +31,7 @@ describe('a full disk', () => {
     ['an entry of the journal', (folder) => JournalWriter.forFolder(folder).announce(FIELDS, undefined), 'BAD_CONFIG'],
     ['a containment', (folder) => getContainmentStores('hash').forFolder(folder).put(RECORD), 'LIMIT'],
     ['the state of a watch', (folder) => new WatchStateFile(join(folder, 'watch.jsonl'), 'id').save(STATE, false, 1), 'LIMIT'],
-  ])('is reported when it stops %s, leaves no partial file, and is over when there is room', async (_what, write, code) => {
+  ])('a full disk is reported when it stops %s, leaves no partial file, and is over when there is room', async (_what, write, code) => {
     const folder = createTemporaryFolder();
     await withPatchedFileHandles({ write: noSpace }, async () => {
       const error = await expectFailure(
@@ -44,7 +44,7 @@ describe('a full disk', () => {
     resetContainmentStores();
   });
 
-  it('does not stop work that needs a lock', async () => {
+  it('a full disk does not stop work that needs a lock', async () => {
     const file = join(createTemporaryFolder(), 'x.lock');
     await withPatchedFileHandles({ write: noSpace }, async () => {
       expect(await withLockFile(file, () => Promise.resolve('done'))).toBe('done');
@@ -53,7 +53,7 @@ describe('a full disk', () => {
 });
 
 describe('two Node-REDs with one folder', () => {
-  it('share it with the same signing key, and report the records of each other with different keys', async () => {
+  it('two Node-REDs share one folder with the same signing key, and report the records of each other with different keys', async () => {
     const folder = createTemporaryFolder();
     const [one, same, other] = [
       'a key of 32 characters, the first',
@@ -73,7 +73,7 @@ describe('two Node-REDs with one folder', () => {
     resetContainmentStores();
   });
 
-  it('take turns under a lock', async () => {
+  it('two Node-REDs with one folder take turns under a lock', async () => {
     const file = join(createTemporaryFolder(), 'x.lock');
     const signer = new RecordSigner('a key of 32 characters, the first');
     const order: string[] = [];
@@ -94,7 +94,7 @@ describe('two Node-REDs with one folder', () => {
 });
 
 describe('a folder that is gone', () => {
-  it('is not created again by a watch below a share that is not mounted', async () => {
+  it('a missing folder is not created again by a watch below a share that is not mounted', async () => {
     const share = join(createTemporaryFolder(), 'share');
     const file = join(share, 'watch', 'watch.jsonl');
     mkdirSync(share);
@@ -106,7 +106,7 @@ describe('a folder that is gone', () => {
 });
 
 describe('100,000 sessions that end at once', () => {
-  it('are each reported once and saved in one line', async () => {
+  it('100,000 sessions that end at once are each reported once and saved in one line', async () => {
     const sessions = Array.from({ length: 100_000 }, (_, index) => ({ 'session-id': `sid${index}`, 'active-user-name': `user-${index}` }));
     const tracker = new SessionTracker();
     tracker.update(sessions);

@@ -43,7 +43,7 @@ export function approvalSuite(runtime: Runtime): void {
   const someone = (): string => rig.sim.state.sessions.add({ 'active-user-name': 'j.doe' });
   const nothing = { out: [], failed: [], caught: [] };
 
-  it('sends a write as a plan and runs it once approved; the approving message has no output', async () => {
+  it('a node that asks for approval sends a write as a plan and runs it once approved; the approving message has no output', async () => {
     await deploy([kill]);
     const before = writes();
     const id = someone();
@@ -66,7 +66,7 @@ export function approvalSuite(runtime: Runtime): void {
     expect(rig.sim.state.sessions.has(id)).toBe(false);
   });
 
-  it('turns a rejected write into an error at Catch nodes or on the second output, and sends nothing', async () => {
+  it('a node that asks for approval turns a rejected write into an error at Catch nodes or on the second output, and sends nothing', async () => {
     await deploy([kill, { ...toOutput, id: 'n2' }]);
     const before = writes();
     for (const id of ['n1', 'n2']) {
@@ -79,7 +79,7 @@ export function approvalSuite(runtime: Runtime): void {
     expect(writes()).toBe(before);
   });
 
-  it('fails with EXPIRED if nobody decides', async () => {
+  it('a node that asks for approval fails with EXPIRED if nobody decides', async () => {
     await deploy([{ ...kill, approvalMinutes: 0.0005 }]);
     const outcome = await rig.run({ payload: someone() });
     expect(expectCaught(outcome).error.code).toBe('EXPIRED');
@@ -87,7 +87,7 @@ export function approvalSuite(runtime: Runtime): void {
     expect(expectCaught(await rig.run({ approve: id })).error.code).toBe('BAD_INPUT');
   });
 
-  it('ignores an id that is forged, belongs to another node, is both approved and rejected, or was used', async () => {
+  it('a node that asks for approval ignores an id that is forged, belongs to another node, is both approved and rejected, or was used', async () => {
     await deploy([kill, { ...kill, id: 'n2' }, { ...kill, id: 'n3', approval: false }]);
     const before = writes();
     const plan = await held({ _msgid: 'm1', payload: someone() });
@@ -112,7 +112,7 @@ export function approvalSuite(runtime: Runtime): void {
     expect(writes()).toBe(before + 1);
   });
 
-  it('does not ask about reads, dry runs, or an appliance in dry run', async () => {
+  it('a node that asks for approval does not ask about reads, dry runs, or an appliance in dry run', async () => {
     await deploy([
       { ...kill, operation: 'list' },
       { ...kill, id: 'n2' },
@@ -129,7 +129,7 @@ export function approvalSuite(runtime: Runtime): void {
     expect(asked).toEqual([]);
   });
 
-  it('ends the seven approved sessions that still exist of ten, and never an eleventh', async () => {
+  it('a node that asks for approval ends the seven approved sessions that still exist of ten, and never an eleventh', async () => {
     await deploy([{ ...kill, operation: 'kill-user', fields: { name: { type: 'str', value: 'many.sessions' } } }]);
     const add = (): string => rig.sim.state.sessions.add({ 'active-user-name': 'many.sessions' });
     const ids = Array.from({ length: 10 }, add);
@@ -145,7 +145,7 @@ export function approvalSuite(runtime: Runtime): void {
     rig.sim.state.sessions.end(eleventh);
   });
 
-  it('cancels a waiting message by msg.cancel and by a deploy', async () => {
+  it('a node that asks for approval cancels a waiting message by msg.cancel and by a deploy', async () => {
     await deploy([kill]);
     const before = writes();
     const first = await held({ _msgid: 'm1', payload: someone() });
@@ -160,7 +160,7 @@ export function approvalSuite(runtime: Runtime): void {
     expect(writes()).toBe(before);
   });
 
-  it('runs an approved write once despite simultaneous approvals, and holds at most a hundred messages', async () => {
+  it('a node that asks for approval runs an approved write once despite simultaneous approvals, and holds at most a hundred messages', async () => {
     await deploy([kill]);
     const before = writes();
     const plan = await held({ _msgid: 'm1', payload: someone() });
@@ -175,7 +175,7 @@ export function approvalSuite(runtime: Runtime): void {
     expect(writes()).toBe(before + 1);
   });
 
-  it('reports an invalid approval time before anything is sent', async () => {
+  it('a node that asks for approval reports an invalid approval time before anything is sent', async () => {
     for (const approvalMinutes of [0, -1, 1e9, 'soon']) {
       await deploy([{ ...kill, approvalMinutes }]);
       expect(expectCaught(await rig.run({ payload: someone() })).error).toMatchObject({ code: 'BAD_CONFIG' });
@@ -183,7 +183,7 @@ export function approvalSuite(runtime: Runtime): void {
     }
   });
 
-  it('restores an approved change that locks the account out, and reports it as an error', async () => {
+  it('a node that asks for approval restores an approved change that locks the account out, and reports it as an error', async () => {
     const restrict = { type: 'gateway-administrators', operation: 'set-source-ip-mode', approval: true, wires: [['out'], ['asked']] };
     const fields = { realm: { type: 'str', value: 'Admin Users' }, customized: { type: 'str', value: 'selected-ip' } };
     await deploy([{ ...restrict, fields }]);
@@ -195,7 +195,7 @@ export function approvalSuite(runtime: Runtime): void {
     expect(realm?.resource('authentication-policy', 'source-ip').text('customized')).toBe('any-ip');
   });
 
-  it('asks for no approval of a login', async () => {
+  it('a node that asks for approval asks for no approval of a login', async () => {
     await deploy([{ type: 'gateway-login', operation: 'login', approval: true }]);
     expect(expectSuccess(await rig.run({ payload: 1 })).payload).toMatchObject({ state: 'ready' });
     expect(asked).toEqual([]);

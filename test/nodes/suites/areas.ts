@@ -35,7 +35,7 @@ export function areasSuite(runtime: Runtime): void {
       operation: 'set-session-options',
       fields: { role: { type: 'str', value: '.Administrators' } },
     };
-    it.each([[20], ['20'], [{ 'idle-timeout': 20 }]])('%j sets the idle timeout', async (payload) => {
+    it.each([[20], ['20'], [{ 'idle-timeout': 20 }]])('the payload %j sets the idle timeout', async (payload) => {
       expect(await plan(options, { payload })).toMatchObject([
         { path: expect.stringContaining('/%2EAdministrators/') as string, body: { 'idle-timeout': '20' } },
       ]);
@@ -121,7 +121,7 @@ export function areasSuite(runtime: Runtime): void {
         { type: 'gateway-cluster', operation: 'create', fields: { 'cluster-password': CRED } },
         { 'cluster-name': 'Edge', 'member-name': 'a' },
       ],
-    ])('%s reaches only the appliance', async (field, node, payload) => {
+    ])('a secret of the dialog in the field %s reaches only the appliance', async (field, node, payload) => {
       await rig.deploy({ nodes: [node], credentials: { n1: { [field]: SECRET } } });
       const { envelope } = expectSuccess(await rig.run({ payload, dryRun: true }));
       expect(envelope.plan).toMatchObject([{ body: { [field]: '••••' } }]);
@@ -155,7 +155,7 @@ export function areasSuite(runtime: Runtime): void {
     });
   });
 
-  it('keeps both groups when two nodes change the same catalog at once', async () => {
+  it('gateway-groups keeps both groups when two nodes change the same catalog at once', async () => {
     const fields = { server: { type: 'str', value: 'Corp AD' }, directory: { type: 'str', value: 'ad' } };
     const add = { type: 'gateway-groups', operation: 'add', fields };
     await rig.deploy({ nodes: [add, { ...add, id: 'n2' }] });
@@ -197,7 +197,7 @@ export function loginSuite(runtime: Runtime): void {
     return (payload as { resumeId: string }).resumeId;
   };
 
-  it('waits for the code, fails other messages with the pending id, and lets the same message succeed afterwards', async () => {
+  it('gateway-login waits for the code, fails other messages with the pending id, and lets the same message succeed afterwards', async () => {
     await rig.deploy({ nodes, appliance: { secondFactor: 'flow' } });
     const logins = rig.sim.logins;
     const early = expectCaught(await rig.run({ payload: 1 }, 'n4')).error;
@@ -221,7 +221,7 @@ export function loginSuite(runtime: Runtime): void {
     expect(typeof _msgid).toBe('string');
   });
 
-  it('accepts the code only as text; a wrong code ends the step and is not sent again', async () => {
+  it('gateway-login accepts the code only as text; a wrong code ends the step and is not sent again', async () => {
     await pending();
     expect(expectCaught(await rig.run({ payload: 'wrong-code' }, 'n2')).error.code).toBe('LOGIN_REJECTED');
     const before = rig.sim.requests.length;
@@ -233,7 +233,7 @@ export function loginSuite(runtime: Runtime): void {
     expect(JSON.stringify([message, cause])).not.toContain('wrong-code');
   });
 
-  it('rejects a number as the code, because it loses leading zeros', async () => {
+  it('gateway-login rejects a number as the code, because it loses leading zeros', async () => {
     await pending();
     expect(expectCaught(await rig.run({ payload: 246810 }, 'n2')).error.code).toBe('BAD_INPUT');
     expect(expectSuccess(await rig.run({ payload: CODE }, 'n2')).payload).toEqual({ state: 'ready' });

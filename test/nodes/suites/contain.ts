@@ -39,7 +39,7 @@ export function containmentSuite(runtime: Runtime): void {
 
   const signIn = (): string => rig.sim.state.sessions.add({ 'active-user-name': 'j.doe' });
 
-  it('ends new sessions with an event each, continues after a deploy, and stops after a release', async () => {
+  it('gateway-contain ends new sessions with an event each, continues after a deploy, and stops after a release', async () => {
     await deploy([node]);
     // Looks go on meanwhile, and what they find is said though the outcome of the message is shown after that.
     rig.sim.fault({ match: ({ path }) => path.includes('active-users'), delayMs: 400 });
@@ -65,7 +65,7 @@ export function containmentSuite(runtime: Runtime): void {
     expect(rig.sim.state.sessions.findNumbers({ name: 'j.doe', prefix: false })).toHaveLength(1);
   });
 
-  it('records its node in the journal regardless of who ends the session', async () => {
+  it('gateway-contain records its node in the journal regardless of who ends the session', async () => {
     const journal = join(folder, 'journal');
     mkdirSync(journal);
     // One that only lists is there first.
@@ -89,7 +89,7 @@ export function containmentSuite(runtime: Runtime): void {
     rmSync(journal, { recursive: true });
   });
 
-  it('rejects an invalid poll interval', async () => {
+  it('gateway-contain rejects an invalid poll interval', async () => {
     await deploy([{ ...node, every: 'often' }]);
     const { caught } = await rig.run({ _msgid: 'm1', payload: 'j.doe' });
     expect(caught[0]).toMatchObject({ error: { code: 'BAD_CONFIG', message: expect.stringContaining('every') as string } });

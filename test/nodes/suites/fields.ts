@@ -153,7 +153,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect(expectSuccess(await rig.run({ payload })).envelope.ignored).toEqual(ignored);
     });
 
-    it('refuses a PUT that removes something if a message chose the operation without the permission of the dialog', async () => {
+    it('a node refuses a PUT that removes something if a message chose the operation without the permission of the dialog', async () => {
       const node = { ...update, fields: { path }, operation: 'payload.do', operationType: 'msg' };
       await rig.deploy({ nodes: [node] });
       const { error } = expectCaught(await rig.run({ payload: { do: 'update', body: { a: 1 } } }));

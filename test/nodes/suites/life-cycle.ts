@@ -133,7 +133,7 @@ export function lifecycleSuite(runtime: Runtime): void {
         'nodes',
         'sessions.kill on vpn-1 was still running when this node closed. It ended with OUTCOME_UNKNOWN: The write may',
       ],
-    ] as const)('logs a write %s during a deploy of kind %s', async (_, kind, line) => {
+    ] as const)('a write %s is logged during a deploy of kind %s', async (_, kind, line) => {
       await rig.deploy({ nodes: [kill, { ...info, id: 'n2' }, { ...kill, id: 'n3', dryRun: true }], credentials });
       await hang([{ _msgid: 'm1', payload: 'sid1' }, 'n1'], [{ _msgid: 'm2', payload: 1 }, 'n2']);
       await rig.redeploy({ nodes: [{ ...kill, name: 'new' }], credentials }, kind);
@@ -252,7 +252,7 @@ export function lifecycleSuite(runtime: Runtime): void {
     });
   });
 
-  it('shows an uncaught error completely in the debug pane', async () => {
+  it('an action node shows an uncaught error completely in the debug pane', async () => {
     const { util } = createRequire(require.resolve(`${runtime}/package.json`))('@node-red/util') as {
       util: { encodeObject(message: object): { format: string; msg: string } };
     };

@@ -67,7 +67,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
   };
   const asked = (): number => fleet.appliances.filter(({ requests }) => requests.length > 0).length;
 
-  it('returns the results of all appliances in one message', async () => {
+  it('a node for many appliances returns the results of all appliances in one message', async () => {
     await deploy([list]);
     const message = expectSuccess(await rig.run({ payload: {}, topic: 't' }));
     expect(message.topic).toBe('t');
@@ -79,7 +79,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(rig.statuses('inv').at(-1)).toMatchObject({ fill: 'green', text: '12 appliances' });
   });
 
-  it('counts requests per appliance and joins the metrics of all appliances', async () => {
+  it('a node for many appliances counts requests per appliance and joins the metrics of all appliances', async () => {
     breaks('vpn-003');
     const metrics = {
       ...list,
@@ -111,7 +111,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(String(results[0]?.data)).toContain('gateway_up{appliance="vpn-001"} 1');
   });
 
-  it('selects appliances by tag, and shows a selection without matches', async () => {
+  it('a node for many appliances selects appliances by tag, and shows a selection without matches', async () => {
     await deploy([
       { ...list, select: 'tag:even !vpn-01*' },
       { ...list, id: 'n2', select: 'tag:none' },
@@ -122,7 +122,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     await rig.until(() => rig.statuses('n2').some(({ text, fill }) => text === 'no appliances' && fill === 'yellow'));
   });
 
-  it('uses the first output if some appliances fail, and counts them in the status', async () => {
+  it('a node for many appliances uses the first output if some appliances fail, and counts them in the status', async () => {
     breaks('vpn-003');
     await deploy([{ ...list, atOnce: 2 }]);
     const { payload, envelope } = expectSuccess(await rig.run({ payload: {} }));
@@ -131,7 +131,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     await rig.until(() => rig.statuses().some(({ text }) => text === '1 of 12 failed'));
   });
 
-  it('shows its progress while it runs', async () => {
+  it('a node for many appliances shows its progress while it runs', async () => {
     breaks('vpn-001');
     let answer = (): void => undefined;
     fleet.getAppliance('vpn-004').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
@@ -142,7 +142,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expectSuccess(await run);
   });
 
-  it('fails with the result of each appliance if all fail', async () => {
+  it('a node for many appliances fails with the result of each appliance if all fail', async () => {
     breaks(...fleet.entries.map(({ name }) => name));
     await deploy([list, { ...list, id: 'n2', failures: 'output' }]);
     const { error, payload } = expectCaught(await rig.run({ payload: { own: 1 } }));
@@ -151,7 +151,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(expectSecondOutput(await rig.run({ payload: {} }, 'n2')).error.code).toBe('NOT_FOUND');
   });
 
-  it('stops after a failing canary', async () => {
+  it('a node for many appliances stops after a failing canary', async () => {
     breaks('vpn-002');
     await deploy([{ ...list, canary: '2', maxFailures: '10%', batch: '50%' }]);
     const { payload, envelope } = expectSuccess(await rig.run({ payload: {} }));
@@ -161,7 +161,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     await rig.until(() => rig.statuses().some(({ text }) => text === 'stopped, 1 failed'));
   });
 
-  it('sends each appliance as it finishes, failures to the failure output, and the counts at the end', async () => {
+  it('a node for many appliances sends each appliance as it finishes, failures to the failure output, and the counts at the end', async () => {
     breaks('vpn-005');
     await deploy([
       { ...list, each: true },
@@ -187,12 +187,12 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     }
   });
 
-  it('can leave out the data of each appliance', async () => {
+  it('a node for many appliances can leave out the data of each appliance', async () => {
     await deploy([{ ...list, data: 'none' }]);
     expect(dataOf(expectSuccess(await rig.run({ payload: {} }))).results[0]).toEqual({ appliance: 'vpn-001', ok: true, changed: null });
   });
 
-  it('names the appliance in the parts of a stream', async () => {
+  it('a node for many appliances names the appliance in the parts of a stream', async () => {
     await deploy([{ ...list, select: 'vpn-001 | vpn-002', each: true, fields: { emit: { type: 'str', value: 'record' } } }]);
     const { out } = await rig.run({ payload: {} });
     expect(out).toHaveLength(5);
@@ -209,7 +209,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     ]);
   });
 
-  it('reads a field per appliance, which can contain its name', async () => {
+  it('a node for many appliances reads a field per appliance, which can contain its name', async () => {
     someone('vpn-001', 'vpn-002');
     const fields = { name: { type: 'jsonata', value: 'appliance = "vpn-002" ? "j.doe" : "nobody"' } };
     await deploy([{ ...kill, select: 'vpn-00*', fields }]);
@@ -217,13 +217,13 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(results.filter(({ changed }) => changed).map(({ appliance }) => appliance)).toEqual(['vpn-002']);
   });
 
-  it('sends nothing if a field cannot be read', async () => {
+  it('a node for many appliances sends nothing if a field cannot be read', async () => {
     await deploy([{ ...kill, fields: { name: { type: 'msg', value: 'who' } } }]);
     expect(expectCaught(await rig.run({ payload: {} })).error.code).toBe('BAD_INPUT');
     expect(asked()).toBe(0);
   });
 
-  it('limits the appliances of a destructive operation, and plans all in a dry run', async () => {
+  it('a node for many appliances limits the appliances of a destructive operation, and plans all in a dry run', async () => {
     someone('vpn-001', 'vpn-012');
     await deploy([
       { ...kill, maxAppliances: 11 },
@@ -237,7 +237,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     await rig.until(() => rig.statuses('n2').some(({ text }) => text === 'planned 2'));
   });
 
-  it('lets a message select appliances for writes only if the dialog allows it', async () => {
+  it('a node for many appliances lets a message select appliances for writes only if the dialog allows it', async () => {
     const byMessage = { selectType: 'msg', select: 'select' };
     await deploy([
       { ...kill, ...byMessage },
@@ -252,7 +252,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       expect(expectCaught(await rig.run({ payload: {}, select }, 'n3')).error.code).toBe('BAD_INPUT');
   });
 
-  it('starts no further appliance once canceled, and reports the finished ones', async () => {
+  it('a node for many appliances starts no further appliance once canceled, and reports the finished ones', async () => {
     fleet.getAppliance('vpn-002').fault({ match: isRead, hang: true });
     await deploy([{ ...list, atOnce: 1 }]);
     rig.node().receive({ _msgid: 'm1', payload: {} });
@@ -268,7 +268,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(asked()).toBe(2);
   });
 
-  it('asks for one approval for all appliances', async () => {
+  it('a node for many appliances asks for one approval for all appliances', async () => {
     someone('vpn-001', 'vpn-003');
     await deploy([{ ...kill, approval: true, wires: [['out'], ['failed']] }]);
     rig.node().receive({ _msgid: 'm1', payload: {} });
@@ -286,7 +286,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     ['at once', { atOnce: 'x' }, /atOnce must be a number/],
     ['a batch', { batch: '0' }, /^batch must be/],
     ['a share', { maxFailures: '120%' }, /^maxFailures must be/],
-  ])('reports %s', async (_what, more, words) => {
+  ])('a node for many appliances reports %s', async (_what, more, words) => {
     await deploy([{ ...list, ...more }]);
     const { error } = expectCaught(await rig.run({ payload: {} }));
     expect(error.code).toBe('BAD_CONFIG');
@@ -294,7 +294,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(asked()).toBe(0);
   });
 
-  it('enforces a containment on all selected appliances, also after a restart', async () => {
+  it('a node for many appliances enforces a containment on all selected appliances, also after a restart', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fleet-contain-'));
     const fields = { folder: { type: 'str', value: folder } };
     const contain = {
@@ -495,7 +495,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       delete process.env.FLEET_DEFAULT_PASSWORD;
     });
 
-    it('reloads a changed file completely or not at all, and keeps API key and connections of unchanged appliances', async () => {
+    it('an inventory reloads a changed file completely or not at all, and keeps API key and connections of unchanged appliances', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
       const file = join(folder, 'fleet.csv');
       const write = (rows: readonly { name: string; url: string }[], more = ''): void => {

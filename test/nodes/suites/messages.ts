@@ -22,7 +22,7 @@ export function messagesSuite(runtime: Runtime): void {
   const kill = { type: 'gateway-sessions', operation: 'kill' };
 
   describe('a success', () => {
-    it('sets data and envelope on the same message and keeps its other properties', async () => {
+    it('a success sets data and envelope on the same message and keeps its other properties', async () => {
       await rig.deploy({ nodes: [list] });
       const req = { on: () => undefined };
       const res = { _res: {} };
@@ -47,21 +47,21 @@ export function messagesSuite(runtime: Runtime): void {
       ['data.sessions', (m: Record<string, unknown>) => (m.data as Record<string, unknown>).sessions],
       ['msg.found', (m: Record<string, unknown>) => m.found],
       ['data[0]', (m: Record<string, unknown>) => (m.data as unknown[])[0]],
-    ])('sets the output property %s', async (output, read) => {
+    ])('a success sets the output property %s', async (output, read) => {
       await rig.deploy({ nodes: [{ ...list, output }] });
       const message = expectSuccess(await rig.run({ payload: 17 }));
       expect(read(message)).toHaveLength(12);
       expect(message.payload).toBe(17);
     });
 
-    it('sets only the envelope if the output property is empty', async () => {
+    it('a success sets only the envelope if the output property is empty', async () => {
       await rig.deploy({ nodes: [{ ...list, output: '' }] });
       const message = expectSuccess(await rig.run({ payload: 17 }));
       expect(Object.keys(message).sort()).toEqual(['_msgid', 'envelope', 'payload']);
       expect(message.payload).toBe(17);
     });
 
-    it('removes an error of this package, in any form, and no other', async () => {
+    it('a success removes an error of this package, in any form, and no other', async () => {
       await rig.deploy({ nodes: [list, { ...kill, id: 'n2' }, { ...kill, id: 'n3', failures: 'output' }] });
       const fromCatch = expectCaught(await rig.run({ payload: 'sidgone' }, 'n2'));
       const fromOutput = expectSecondOutput(await rig.run({ payload: 'sidgone' }, 'n3'));
@@ -214,7 +214,7 @@ export function messagesSuite(runtime: Runtime): void {
       ['with a payload that is read-only', () => readOnly({ _msgid: 'o1' }, 'payload', 'all')],
       ['with an envelope that is read-only', () => readOnly({ _msgid: 'o1', payload: 'all' }, 'envelope', {})],
       ['with an error that is read-only', () => readOnly({ _msgid: 'o1', payload: 'all' }, 'error', failureOfOurs)],
-    ])('%s has its outcome on each way', async (_, make) => {
+    ])('an unusual message (%s) has its outcome on each way', async (_, make) => {
       const health = { type: 'gateway-system', operation: 'health' };
       await rig.deploy({
         nodes: [health, { ...health, id: 'n2', appliance: '' }, { ...health, id: 'n3', appliance: '', failures: 'output' }],
@@ -264,7 +264,7 @@ export function messagesSuite(runtime: Runtime): void {
     });
   });
 
-  it('gives a hundred simultaneous messages a hundred outcomes and one login', async () => {
+  it('an action node gives a hundred simultaneous messages a hundred outcomes and one login', async () => {
     await rig.deploy({ nodes: [{ id: 'n1', type: 'gateway-system', operation: 'health' }] });
     const logins = rig.sim.logins;
     const outcomes = await Promise.all(Array.from({ length: 100 }, (_, n) => rig.run({ payload: n % 2 ? 'all' : 'nonsense' })));
@@ -274,7 +274,7 @@ export function messagesSuite(runtime: Runtime): void {
     expect(outcomes.every(({ out, caught, completed }) => out.length + caught.length === 1 && completed + caught.length === 1)).toBe(true);
   });
 
-  it('sends a partly failed result through the first output', async () => {
+  it('an action node sends a partly failed result through the first output', async () => {
     await rig.deploy({ nodes: [kill] });
     const id = rig.sim.state.sessions.add({ 'active-user-name': 'partly' });
     const message = expectSuccess(await rig.run({ payload: [id, 'sidgone'] }));

@@ -23,7 +23,7 @@ export function observingSuite(runtime: Runtime): void {
   const logged = (): Logged[] =>
     helper.log().args.flatMap(([line]) => ((line as Logged).type === 'gateway-exchange' ? [line as Logged] : []));
 
-  it('logs each exchange under one type if the log is enabled', async () => {
+  it('the log of exchanges logs each exchange under one type if the log is enabled', async () => {
     await rig.deploy({ nodes: [info], appliance: { log: true } });
     expectSuccess(await rig.run({ payload: 1 }));
     expect(logged()).toMatchObject([
@@ -35,13 +35,13 @@ export function observingSuite(runtime: Runtime): void {
     expect(JSON.parse(String(line?.msg))).toEqual({ ...(line?.msg as object) });
   });
 
-  it('logs no exchange if the log is disabled', async () => {
+  it('the log of exchanges stays empty if it is disabled', async () => {
     await rig.deploy({ nodes: [info] });
     expectSuccess(await rig.run({ payload: 1 }));
     expect(logged()).toEqual([]);
   });
 
-  it('emits the metrics of each message if metrics are enabled', async () => {
+  it('an action node emits the metrics of each message if metrics are enabled', async () => {
     await rig.deploy({ nodes: [info, { ...info, id: 'n2', type: 'gateway-sessions', operation: 'kill', failures: 'output' }] });
     const events: unknown[][] = [];
     for (const id of ['n1', 'n2']) {
@@ -61,7 +61,7 @@ export function observingSuite(runtime: Runtime): void {
     expect(own()).toContainEqual(['failed.BAD_INPUT', 'm2', 1]);
   });
 
-  it('gives a message its outcome although the metrics handler fails', async () => {
+  it('an action node gives a message its outcome although the metrics handler fails', async () => {
     await rig.deploy({ nodes: [info] });
     const node = rig.node() as unknown as { metric: (event?: string) => unknown };
     node.metric = (event) => {
@@ -75,7 +75,7 @@ export function observingSuite(runtime: Runtime): void {
   describe('the counters route', () => {
     const ask = (headers: Record<string, string> = {}) => helper.request().get('/gateway-appliance/counters').set(headers);
 
-    it('returns the requests of each appliance', async () => {
+    it('the counters route returns the requests of each appliance', async () => {
       await rig.deploy({ nodes: [info] });
       const before = await ask();
       expect(before.body).toEqual({ appliances: [{ id: 'a1', name: 'vpn-1', counters: null }] });
@@ -85,7 +85,7 @@ export function observingSuite(runtime: Runtime): void {
       expect(headers['cache-control']).toBe('no-store');
     });
 
-    it('returns nothing to a page of another origin', async () => {
+    it('the counters route returns nothing to a page of another origin', async () => {
       await rig.deploy({ nodes: [info] });
       for (const headers of [
         { 'sec-fetch-site': 'cross-site' },
@@ -99,7 +99,7 @@ export function observingSuite(runtime: Runtime): void {
     });
   });
 
-  it('adds the Node-RED version and findings about settings and flows to a support bundle', async () => {
+  it('gateway-support adds the Node-RED version and findings about settings and flows to a support bundle', async () => {
     await rig.deploy({ nodes: [bundle] });
     const { payload } = expectSuccess(await rig.run({ payload: 1 }));
     const { findings, versions } = payload as SupportBundle;

@@ -54,7 +54,7 @@ export function secretsSuite(runtime: Runtime): void {
   afterAll(() => rig.stop());
 
   it.each(['in the messages of a success', 'in a refusal', 'in half of JSON'])(
-    'emits no secret that an appliance repeats %s',
+    'the nodes emit no secret that an appliance repeats %s',
     { timeout: 120_000 },
     async (how) => {
       const server = await startRawServer(

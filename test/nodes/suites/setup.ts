@@ -177,7 +177,7 @@ export function configurationSuite(runtime: Runtime): void {
       ['of the message in words', {}, { dryRun: 'true' }, {}],
       ['of the appliance', {}, {}, { dryRun: true }],
       ['of the node, whatever the message says', { dryRun: true }, { dryRun: false }, {}],
-    ])('%s sends nothing', async (_, node, message, appliance) => {
+    ])('a dry run %s sends nothing', async (_, node, message, appliance) => {
       const id = rig.sim.state.sessions.add();
       await rig.deploy({ nodes: [{ ...kill, ...node }], appliance });
       const { envelope } = expectSuccess(await rig.run({ payload: id, ...message }));

@@ -40,7 +40,7 @@ export function testButtonSuite(runtime: Runtime): void {
     return response.body as Record<string, unknown>;
   }
 
-  it('returns the system of the appliance with stored or typed credentials', async () => {
+  it('the connection test returns the system of the appliance with stored or typed credentials', async () => {
     await rig.deploy(deployed);
     const wanted = { ok: true, ms: expect.any(Number) as number, system: expect.objectContaining({ 'host-name': 'gateway-1' }) as object };
     expect(await ask(body())).toEqual(wanted);
@@ -48,7 +48,7 @@ export function testButtonSuite(runtime: Runtime): void {
     expect(await ask(body({ id: 'new', credentials: { username: 'api-admin', password: PASSWORD } }))).toEqual(wanted);
   });
 
-  it('closes its connections', async () => {
+  it('the connection test closes its connections', async () => {
     await rig.deploy(deployed);
     await ask(body());
     await rig.until(() => rig.sim.openConnections === 0);
@@ -104,7 +104,7 @@ export function testButtonSuite(runtime: Runtime): void {
     });
   });
 
-  it('reports what is wrong', async () => {
+  it('the connection test reports what is wrong', async () => {
     await rig.deploy(deployed);
     expect(await ask(body({ credentials: { username: 'api-admin', password: 'planted but wrong' } }))).toMatchObject({
       ok: false,
@@ -211,7 +211,7 @@ export function testButtonSuite(runtime: Runtime): void {
   });
 
   describe('with an address that differs from the deployed one', () => {
-    it('does not send the stored password, under any field name', async () => {
+    it('the connection test at another address does not send the stored password, under any field name', async () => {
       const other = await startSimulator({ password: PASSWORD });
       await rig.deploy({ ...deployed, credentials: { ...deployed.credentials, tls1: { cadata: other.ca } } });
       for (const credentials of [stored, { username: 'api-admin' }, { username: 'api-admin', password: null }, undefined]) {
@@ -224,7 +224,7 @@ export function testButtonSuite(runtime: Runtime): void {
       await other.close();
     });
 
-    it('does not send the stored user name', async () => {
+    it('the connection test at another address does not send the stored user name', async () => {
       const other = await startSimulator({ password: PASSWORD });
       await rig.deploy({ ...deployed, credentials: { ...deployed.credentials, tls1: { cadata: other.ca } } });
       expect(await ask(body({ url: other.url, credentials: { password: PASSWORD } }))).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
@@ -232,7 +232,7 @@ export function testButtonSuite(runtime: Runtime): void {
       await other.close();
     });
 
-    it('accepts a stored secret that the login does not use', async () => {
+    it('the connection test at another address accepts a stored secret that the login does not use', async () => {
       const other = await startSimulator({ password: PASSWORD });
       await rig.deploy({ ...deployed, credentials: { ...deployed.credentials, tls1: { cadata: other.ca } } });
       const credentials = { username: 'api-admin', password: PASSWORD, totpSecret: '__PWRD__', apiKey: '__PWRD__' };

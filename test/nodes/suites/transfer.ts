@@ -143,7 +143,7 @@ export function transfersSuite(runtime: Runtime): void {
   });
 
   describe('msg.cancel during a transfer', () => {
-    it('leaves the file of an export as it was', async () => {
+    it('msg.cancel during a transfer leaves the file of an export as it was', async () => {
       const file = join(folder, 'kept.xml');
       writeFileSync(file, 'kept');
       Object.assign(rig.sim.state.variants, { largeExport: 40, transferRate: 4000 });
@@ -156,7 +156,7 @@ export function transfersSuite(runtime: Runtime): void {
       expect([readdirSync(folder), readFileSync(file, 'utf8')]).toEqual([['kept.xml'], 'kept']);
     });
 
-    it('gives an import an unknown outcome, as does a deploy', async () => {
+    it('msg.cancel during a transfer gives an import an unknown outcome, as does a deploy', async () => {
       await rig.deploy({ nodes: [transfer('import-xml'), transfer('import-xml', {}, { id: 'n2', failures: 'output' })] });
       rig.sim.fault({ match: ({ path }) => path.endsWith('import-xml'), hang: true, times: 2 });
       const sent = async (count: number): Promise<void> => rig.until(() => imports() === count);
@@ -179,14 +179,14 @@ export function transfersSuite(runtime: Runtime): void {
     });
   });
 
-  it('rejects an error page with status 200 as a backup, on the second output', async () => {
+  it('gateway-transfer rejects an error page with status 200 as a backup, on the second output', async () => {
     await rig.deploy({ nodes: [backup('run', {}, { failures: 'output' })] });
     rig.sim.fault({ match: ({ path }) => path.endsWith('export-xml'), body: '<html><body>Login</body></html>' });
     const { error, payload } = expectSecondOutput(await rig.run({ payload: 'as it came' }));
     expect([error.code, payload, readdirSync(folder)]).toEqual(['BAD_RESPONSE', 'as it came', []]);
   });
 
-  it('backs up, lists, verifies and restores through one node after the other', async () => {
+  it('gateway-backup backs up, lists, verifies and restores through one node after the other', async () => {
     const operations = ['run', 'list', 'verify', 'restore'];
     await rig.deploy({ nodes: operations.map((operation) => backup(operation, {}, { id: operation })) });
     const { payload } = expectSuccess(await rig.run({ payload: 1 }, 'run'));
@@ -199,7 +199,7 @@ export function transfersSuite(runtime: Runtime): void {
     expect(expectCaught(await rig.run({ payload: '../../etc/passwd' }, 'restore')).error.code).toBe('BAD_INPUT');
   });
 
-  it('emits no secret of the dialog', async () => {
+  it('gateway-transfer emits no secret of the dialog', async () => {
     const secrets = { password: CRED, passphrase: CRED };
     const file = { type: 'str', value: join(folder, 'one.xml') };
     await rig.deploy({
@@ -262,7 +262,7 @@ export function progressSuite(): void {
     return shown.slice(1);
   };
 
-  it('shows bytes, and percent if the length is known', () => {
+  it('the progress of a transfer shows bytes, and percent if the length is known', () => {
     const moving = (bytes: number, total?: number): Progress => ({ state: 'transferring', bytes, ...(total !== undefined && { total }) });
     expect(texts(moving(1), moving(12_345_678), moving(12_345_678, 28_000_000), moving(1_290_000_000_000, 1_300_000_000_000))).toEqual([
       '1 kB',
@@ -274,7 +274,7 @@ export function progressSuite(): void {
     for (const text of shown) expect(text.length).toBeLessThan(20);
   });
 
-  it('changes at most four times a second and ignores a late report', () => {
+  it('the progress of a transfer changes at most four times a second and ignores a late report', () => {
     const of = status();
     const run = {};
     of.startRun();

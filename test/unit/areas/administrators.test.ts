@@ -155,7 +155,7 @@ describe('cluster operations', () => {
     expect([error.code, error.message]).toEqual(['REJECTED', expect.stringMatching(/Active-Passive/i)]);
   });
 
-  it('creates, joins, extends and reduces a cluster', async () => {
+  it('cluster operations create, join, extend and reduce a cluster', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('cluster.create', { 'cluster-name': 'edge', 'cluster-password': 'geheim & sicher', 'member-name': 'node a' });
     await gateway.run('cluster.add-member', member);

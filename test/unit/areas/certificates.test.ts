@@ -156,7 +156,7 @@ describe('encodeBundle and encodeSignedCertificate', () => {
     [pem, 'text', pem.toString()],
     [pem.toString(), 'text', pem.toString()],
     [der, 'base64', der.toString('base64')],
-  ] as const)('is what it is', (certificate, format, sent) => {
+  ] as const)('encodeSignedCertificate keeps text and encodes bytes as the format says', (certificate, format, sent) => {
     expect(encodeSignedCertificate(certificate, format)).toBe(sent);
     if (format === 'base64') expect(encodeSignedCertificate(certificate)).toBe(sent);
   });
@@ -175,7 +175,7 @@ describe('encodeBundle and encodeSignedCertificate', () => {
     expect(getThrownError(() => encodeSignedCertificate(certificate, 'text'))).toMatchObject({ code: 'BAD_INPUT', message });
   });
 
-  it('pass on an unreadable bundle, because only the appliance can judge it', async () => {
+  it('encodeBundle and encodeSignedCertificate pass on an unreadable bundle, because only the appliance can judge it', async () => {
     expect(await encodeBundle({ cert: 'TUlJQg==', password: 'p' })).toBe('TUlJQg==');
     expect(await encodeBundle({ cert: Buffer.from('MIIB'), password: 'p' })).toBe('TUlJQg==');
   });

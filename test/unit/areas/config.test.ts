@@ -99,7 +99,7 @@ describe('config.get and config.list', () => {
 });
 
 describe('config.create, config.update and config.delete', () => {
-  it('create, change and delete a resource, and update accepts the path from a get', async () => {
+  it('config operations create, change and delete a resource, and update accepts the path from a get', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const name = 'Nacht #2/Süd & 100%';
     const created = await gateway.run('config.create', { path: roles, body: { name, description: 'new' } });
@@ -148,7 +148,7 @@ describe('config.create, config.update and config.delete', () => {
     ['config.update', { path: roles, body: '' }],
     ['config.update', { path: roles, body: [] }],
     ['config.update', { body: {} }],
-  ])('%s rejects %j before sending anything', async (operation, input) => {
+  ])('the operation %s rejects %j before sending anything', async (operation, input) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run(operation, input))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);

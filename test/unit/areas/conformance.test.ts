@@ -55,7 +55,7 @@ describe('system.conformance', () => {
     expect((await expectFailure(gateway.run('system.conformance', FAST))).code).toBe('LOGIN_REJECTED');
   });
 
-  it('can send no write with a valid key', async () => {
+  it('system.conformance can send no write with a valid key', async () => {
     const sent: string[] = [];
     const send = ({ method }: RawRequest): Promise<RawReply> => {
       sent.push(method);

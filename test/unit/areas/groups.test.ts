@@ -177,7 +177,7 @@ describe('GroupIndex and parseGroups', () => {
     return one === undefined ? -1 : of.indexOf(one);
   };
 
-  it('identifies a group by sid when both have one, otherwise by name, ignoring case', () => {
+  it('GroupIndex identifies a group by sid when both have one, otherwise by name, ignoring case', () => {
     const list = [{ sid: 'S-1', name: 'A' }, { sid: 'S-2', name: 'B' }, { name: 'C' }, { sid: '', name: 'D' }];
     expect(found(list, { sid: 's-1', name: 'B' })).toBe(0);
     expect(found(list, { name: 'b' })).toBe(1);
@@ -209,7 +209,7 @@ describe('GroupIndex and parseGroups', () => {
     ['cn=a ', 'cn=a', false],
     ['cn=a,  ', 'cn=a,', true],
     ['a\tb', 'a b', false],
-  ])('ignores spaces around the separators of a distinguished name: %j, %j', (one, other, same) => {
+  ])('GroupIndex ignores spaces around the separators of a distinguished name: %j, %j', (one, other, same) => {
     expect(found([{ dn: one, name: 'x' }], { dn: other, name: 'y' }, 'ldap')).toBe(same ? 0 : -1);
     expect(found([{ dn: other }], { dn: one }, 'ldap')).toBe(same ? 0 : -1);
   });
@@ -248,7 +248,7 @@ describe('GroupIndex and parseGroups', () => {
     [{ dn: 7 }, 'ldap', false, 'groups[0] has no dn. Nothing was sent.'],
     [{ group: 'G' }, 'ad', true, 'groups[0] has neither sid nor name. Nothing was sent.'],
     ['VPN', 'ad', false, 'groups[0] has no group. Nothing was sent.'],
-  ])('reads groups from %j of %s (identity only: %s)', (groups, directory, alone, expected) => {
+  ])('parseGroups reads groups from %j of %s (identity only: %s)', (groups, directory, alone, expected) => {
     const read = () => parseGroups({ server: 'S', directory, groups }, alone);
     if (typeof expected === 'string') expect(getThrownError(read)).toMatchObject({ code: 'BAD_INPUT', message: expected });
     else expect(read()).toEqual(expected);

@@ -140,7 +140,7 @@ describe('system.metrics', () => {
     expect(families.has('gateway_certificate_days')).toBe(true);
   });
 
-  it('counts the TLS handshake as an answer when only the certificate is requested, and leaves it out without TLS', async () => {
+  it('system.metrics counts the TLS handshake as an answer when only the certificate is requested, and leaves it out without TLS', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect(values((await scrape(gateway, { parts: ['certificate'] })).families, 'gateway_up')).toEqual({ '': 1 });
     expect(listRequestLines(simulator)).toEqual([]);

@@ -191,7 +191,7 @@ it.each(areas.map(({ name, icon }) => [name, icon]))('the operation table gives 
 
 const single = [...operations].filter(([, operation]) => 'request' in operation);
 
-it.each(single)('%s sends the request of its example', (_name, operation) => {
+it.each(single)('the operation %s sends the request of its example', (_name, operation) => {
   const { method, path, query, rawQuery, body } = operation.request?.(parseInput(operation, operation.example.input), '') ?? {};
   const asked = rawQuery === undefined ? encodeQuery(query) : `?${rawQuery}`;
   expect(`${method} ${path}${asked}`).toBe(operation.example.request);
@@ -266,14 +266,17 @@ describe('operation inputs', () => {
   });
 });
 
-it.each(single)('%s has a summary for what it did, would do or did not need to do', (_name, { effect, fields, summary = {} }) => {
-  const said = Object.keys(summary);
-  expect(said.some((key) => ['done', 'found'].includes(key))).toBe(true);
-  if (effect !== 'read') expect(said).toContain('planned-one');
-  if (fields['missing-ok']) expect(said).toContain('unchanged');
-});
+it.each(single)(
+  'the operation %s has a summary for what it did, would do or did not need to do',
+  (_name, { effect, fields, summary = {} }) => {
+    const said = Object.keys(summary);
+    expect(said.some((key) => ['done', 'found'].includes(key))).toBe(true);
+    if (effect !== 'read') expect(said).toContain('planned-one');
+    if (fields['missing-ok']) expect(said).toContain('unchanged');
+  },
+);
 
-it('sends a query only with config.get', () => {
+it('the configuration tree is queried only by config.get', () => {
   const path = '/api/v1/configuration/users';
   expect(asking('config.get', { path: 'users', query: { expand: true, key: 'a b' } })()).toEqual({
     method: 'GET',
@@ -283,7 +286,7 @@ it('sends a query only with config.get', () => {
   expect(asking('config.get', { path: 'users' })()).toStrictEqual({ method: 'GET', path });
 });
 
-it('removes named users, with their sessions when requested', () => {
+it('license operations remove named users, with their sessions when requested', () => {
   const removal = (name: string, input: object) =>
     getOperation(`license.${name}`).request?.(parseInput(getOperation(`license.${name}`), { ...input }), '');
   const path = '/api/v1/license/named-users';

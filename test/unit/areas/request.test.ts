@@ -85,7 +85,7 @@ describe('documented exchanges without a dedicated operation', () => {
     expect(undocumented.endpoints.size).toBe(0);
   });
 
-  it.each(['reset', 'unlock'])('%s a one-time password', async (operation) => {
+  it.each(['reset', 'unlock'])('gateway-request can %s a one-time password', async (operation) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('request.put', { path: ['totp', 'Second Factor TOTP', 'users', 'jürgen/müller'], query: { operation } });
     expect(simulator.state.undocumented.totpActions).toEqual([`${operation} Second Factor TOTP users jürgen/müller`]);

@@ -127,16 +127,19 @@ describe('the session list with 100 changes per second', () => {
   );
 
   // Few records and many changes: ten times the changes of a busy appliance.
-  it.each(['appended', 'in front', 'sorted by name'] as const)('kill-user and contain end all sessions of a person: %s', async (order) => {
-    for (const operation of ['sessions.kill-user', 'contain.contain']) {
-      const appliance = await startChurningAppliance(order, 500, { stableName: 'm.stable' });
-      appliance.pace = 5;
-      const gateway = gatewayFor(appliance.server);
-      onTestFinished(resetContainmentStores);
-      await gateway.run(operation, { name: 'm.stable', ...(operation === 'sessions.kill-user' && { max: 1000 }) });
-      expect([...new Set(appliance.deleted)].sort(), operation).toEqual([...appliance.stable].sort());
-    }
-  });
+  it.each(['appended', 'in front', 'sorted by name'] as const)(
+    'kill-user and contain end all sessions of a person while others start and end: %s',
+    async (order) => {
+      for (const operation of ['sessions.kill-user', 'contain.contain']) {
+        const appliance = await startChurningAppliance(order, 500, { stableName: 'm.stable' });
+        appliance.pace = 5;
+        const gateway = gatewayFor(appliance.server);
+        onTestFinished(resetContainmentStores);
+        await gateway.run(operation, { name: 'm.stable', ...(operation === 'sessions.kill-user' && { max: 1000 }) });
+        expect([...new Set(appliance.deleted)].sort(), operation).toEqual([...appliance.stable].sort());
+      }
+    },
+  );
 
   it.each(['appended', 'in front', 'sorted by name'] as const)('a watch reports no stable session as ended: %s', async (order) => {
     const appliance = await startChurningAppliance(order, 500);
@@ -176,7 +179,7 @@ describe('the session list with 100 changes per second', () => {
     expect(envelope.requests).toBeLessThanOrEqual(quiet + 3);
   });
 
-  it('fails with an error that says so when the pages never join, after a bounded number of requests', async () => {
+  it('the session list fails with an error that says so when the pages never join, after a bounded number of requests', async () => {
     let next = 0;
     const random = await startRawServer(() => {
       const records = Array.from({ length: PAGE_SIZE }, () => ({ 'session-id': `x${next++}` }));

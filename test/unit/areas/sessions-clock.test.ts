@@ -6,7 +6,7 @@ const HOUR = 3600;
 const FILTER = { 'older-than': '8 h', 'authentication-realm': 'Own' };
 
 describe('older-than', () => {
-  it.each([-12, 0, 12])('counts from now on the clock of an appliance that is %i hours ahead', async (hours) => {
+  it.each([-12, 0, 12])('the field older-than counts from now on the clock of an appliance that is %i hours ahead', async (hours) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0, variants: { clockAhead: hours * HOUR } });
     const now = Date.now() / 1000 + hours * HOUR;
     const add = (age: number): string =>
@@ -22,7 +22,7 @@ describe('older-than', () => {
     expect(takePayloads()).toMatchObject([{ event: 'started', session: { 'session-id': later } }]);
   });
 
-  it('is checked before anything is sent', async () => {
+  it('the field older-than is checked before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('sessions.kill-matching', { filter: { 'older-than': 'long' } }));
     expect([error.code, simulator.requests]).toEqual(['BAD_INPUT', []]);
@@ -34,7 +34,7 @@ describe('the plan of ending sessions', () => {
     ['sessions.kill-user', { name: 'j.doe' }, 2],
     ['sessions.kill-matching', { filter: { 'authentication-realm': 'Own' } }, 3],
     ['contain.contain', { name: 'j.doe' }, 2],
-  ])('of %s names the person and the address of each request', async (operation, input, count) => {
+  ])('the plan of %s names the person and the address of each request', async (operation, input, count) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     for (const name of ['j.doe', 'j.doe', 'a.smith'])
       simulator.state.sessions.add({ 'active-user-name': name, 'source-ip': '203.0.113.9', 'authentication-realm': 'Own' });

@@ -117,7 +117,7 @@ describe('older-than in a session filter', () => {
     },
   );
 
-  it('combines with other fields to end exactly the matching sessions', async () => {
+  it('the filter older-than combines with other fields to end exactly the matching sessions', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
     for (const person of people) simulator.state.sessions.add(person);
     const filter = { 'older-than': '30 min', 'source-ip': ['203.0.113.0/25', '2001:db8::/32'] };
@@ -181,7 +181,7 @@ describe('other fields in a session filter', () => {
     [{ 'user-sign-in-time': 'x2026' }, 'BAD_INPUT', 'a time such as 2026/01/15 09:30:00, with * for the rest'],
     [{ 'user-sign-in-time': '2026x' }, 'BAD_INPUT', 'a time such as'],
     [{ 'network-connect-ip': 'vpn*' }, 'BAD_INPUT', 'filter.network-connect-ip'],
-  ])('%j is rejected with an error that says what to do', (filter, code, words) => {
+  ])('the session filter %j is rejected with an error that says what to do', (filter, code, words) => {
     const refusal = getThrownError(() => parseSessionFilter(filter));
     expect([refusal?.code, refusal?.message]).toEqual([code, expect.stringContaining(words)]);
   });

@@ -489,7 +489,7 @@ describe('parseSessionPage', () => {
 });
 
 describe('complete list that another operation reads', () => {
-  it('serves the enforcement loop', async () => {
+  it('a complete session list that another operation reads serves the enforcement loop', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const kept = toApplianceHash(simulator.url);
     onTestFinished(resetContainmentStores);

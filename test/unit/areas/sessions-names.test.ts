@@ -29,7 +29,7 @@ describe('names in sessions', () => {
   it.each([
     ['sessions.kill-user', 'a.boss has no session.'],
     ['contain.contain', 'Contained a.boss'],
-  ])('are reported by %s when only similar ones are signed in', async (operation, words) => {
+  ])('similar names are reported by %s when no session has the exact name', async (operation, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     signIn(simulator, ['A.Boss', 'CORP\\a.boss', 'CORP\\a.boss', 'a.bossy']);
     for (const dryRun of [true, false]) {
@@ -41,14 +41,17 @@ describe('names in sessions', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it.each(['sessions.kill-user', 'contain.contain'])('are found by %s without the spaces around the given name', async (operation) => {
-    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
-    signIn(simulator, ['a.boss', 'A.Boss']);
-    const { envelope } = await gateway.run(operation, { name: ' a.boss\t' });
-    expect(envelope).not.toHaveProperty('similar');
-    expect(await listNames(gateway)).toEqual(['A.Boss']);
-    expect(listRequestLines(simulator)[0]).toBe(`GET ${ACTIVE_USERS_PATH}?name=a.boss&number=200&start=0`);
-  });
+  it.each(['sessions.kill-user', 'contain.contain'])(
+    'sessions are found by %s without the spaces around the given name',
+    async (operation) => {
+      const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
+      signIn(simulator, ['a.boss', 'A.Boss']);
+      const { envelope } = await gateway.run(operation, { name: ' a.boss\t' });
+      expect(envelope).not.toHaveProperty('similar');
+      expect(await listNames(gateway)).toEqual(['A.Boss']);
+      expect(listRequestLines(simulator)[0]).toBe(`GET ${ACTIVE_USERS_PATH}?name=a.boss&number=200&start=0`);
+    },
+  );
 
   it.each(
     ['sessions.kill-user', 'contain.contain'].flatMap((operation) =>
@@ -60,7 +63,7 @@ describe('names in sessions', () => {
         ].map(([match, ended]) => ({ operation, name, match, ended })),
       ),
     ),
-  )('are compared by $operation of $name with $match', async ({ operation, name, match, ended = [] }) => {
+  )('names of sessions are compared by $operation of $name with $match', async ({ operation, name, match, ended = [] }) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     const all = ['j.doe', ...SPELLINGS, 'j.does'];
     signIn(simulator, all);
@@ -68,16 +71,19 @@ describe('names in sessions', () => {
     expect(await listNames(gateway)).toEqual(all.filter((each) => !ended.includes(each)).sort());
   });
 
-  it.each(['Api-Admin ', 'CORP\\api-admin', 'API-ADMIN@corp.example'])('of our own account are never ended as %j', async (name) => {
-    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
-    signIn(simulator, [name.trim(), 'j.doe']);
-    for (const operation of ['sessions.kill-user', 'contain.contain'])
-      expect(await expectFailure(gateway.run(operation, { name }))).toMatchObject({ code: 'BAD_INPUT', cause: { requests: 0 } });
-    const filter = { 'active-user-name': [`*${name.trim().slice(1)}`, 'j.*'] };
-    const { data, envelope } = await gateway.run('sessions.kill-matching', { filter });
-    expect([asBulkResult(data).total, envelope.spared]).toEqual([1, [expect.objectContaining({ 'active-user-name': name.trim() })]]);
-    expect(await listNames(gateway)).toContain(name.trim());
-  });
+  it.each(['Api-Admin ', 'CORP\\api-admin', 'API-ADMIN@corp.example'])(
+    'sessions of the own account are never ended as %j',
+    async (name) => {
+      const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
+      signIn(simulator, [name.trim(), 'j.doe']);
+      for (const operation of ['sessions.kill-user', 'contain.contain'])
+        expect(await expectFailure(gateway.run(operation, { name }))).toMatchObject({ code: 'BAD_INPUT', cause: { requests: 0 } });
+      const filter = { 'active-user-name': [`*${name.trim().slice(1)}`, 'j.*'] };
+      const { data, envelope } = await gateway.run('sessions.kill-matching', { filter });
+      expect([asBulkResult(data).total, envelope.spared]).toEqual([1, [expect.objectContaining({ 'active-user-name': name.trim() })]]);
+      expect(await listNames(gateway)).toContain(name.trim());
+    },
+  );
 });
 
 describe('a containment that ignores the domain', () => {

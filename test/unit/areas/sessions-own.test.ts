@@ -32,7 +32,7 @@ describe.each(Object.entries(WAYS))('max of %s as a share', (_name, end) => {
     [20, 3, '15%'],
     [4, 3, '99.9%'],
     [200, 57, '28.5 %'],
-  ])('of %i sessions lets %i end with %s, and not one more', async (total, ended, max) => {
+  ])('the guard max lets a share of the sessions end, and not one more (of %i: %i with %s)', async (total, ended, max) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: total - ended - 1 });
     const ids = signedIn(simulator, ended + 1);
     expect(simulator.state.sessions.count).toBe(total);

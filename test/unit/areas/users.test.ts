@@ -136,7 +136,7 @@ describe.each([true, false])('policy appliance whose PUT merges: %s', (putMerges
   const where = { server: SERVER, username: 'contractor1' };
   const further = { 'user-timezone': 'Europe/Berlin', guestcreatedby: 'front desk', 'attributes-table': table };
 
-  it('keeps further fields when one field changes, because the PUT goes to the path of that field', async () => {
+  it('users.update keeps further fields when one field changes, because the PUT goes to the path of that field', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants });
     await gateway.run('users.update', { ...where, more: further });
     const before = stored(simulator, 'contractor1');
@@ -160,7 +160,7 @@ describe.each([true, false])('policy appliance whose PUT merges: %s', (putMerges
     });
   });
 
-  it('keeps further fields when several fields change, because the whole user is sent back', async () => {
+  it('users.update keeps further fields when several fields change, because the whole user is sent back', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants });
     await gateway.run('users.update', { ...where, more: further });
     const before = stored(simulator, 'contractor1');
@@ -171,7 +171,7 @@ describe.each([true, false])('policy appliance whose PUT merges: %s', (putMerges
     expect(sent).not.toHaveProperty('password-cleartext');
   });
 
-  it('accepts further fields unchanged at creation', async () => {
+  it('users.create accepts further fields unchanged at creation', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants });
     await gateway.run('users.create', { server: SERVER, username: 'new', 'password-cleartext': 'p', enabled: true, more: further });
     expect(bodies(simulator)).toEqual([{ username: 'new', 'password-cleartext': 'p', enabled: 'true', ...further }]);
@@ -341,7 +341,7 @@ describe('a missing user or server', () => {
     }
   });
 
-  it('keeps the error of the appliance when the server cannot be read, and is not looked up without need', async () => {
+  it('users.update keeps the error of the appliance when the server cannot be read, and looks it up only after an error', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === `${AUTH_SERVERS}/System%20Local`, status: 403 });
     const error = await expectFailure(gateway.run('users.get', { server: SERVER, username: 'nobody' }));

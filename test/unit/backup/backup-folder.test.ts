@@ -102,7 +102,7 @@ it.each([
   ['console.corp', 'com', 'console.corp_com'],
   ['Büro 10:30 / *?"<>|', '', 'Bu-ro-10-30_unknown'],
   ['..\\x.', 'a'.repeat(300), `x_${'a'.repeat(60)}`],
-])('names the backup of %j, %j validly for every file system', (appliance, serial, name) => {
+])('a backup has a valid name on every file system for %j, %j', (appliance, serial, name) => {
   const whole = createBackupName(appliance, serial, new Date('2026-11-22T03:00:00.001Z'));
   expect(whole).toBe(`${name}_20261122T030000.001Z`);
   expect(isBackupName(whole)).toBe(true);

@@ -231,7 +231,7 @@ describe('backup.restore', () => {
   });
 });
 
-it('restores a backup on another appliance', async () => {
+it('backup.restore restores a backup on another appliance', async () => {
   const first = await startNamedSimulatorWithGateway();
   const second = await startSimulatorWithGateway({}, { name: 'vpn-2' });
   const path = createTemporaryFolder();

@@ -211,12 +211,12 @@ describe('comparing scalar values', () => {
     expect(fields({ a: one }, { a: other })).toEqual(same ? [] : [expect.stringMatching(/^\/a/)]);
   });
 
-  it('counts hyperlinks in the length of an array, and lists only given hyperlinks as not compared', () => {
+  it('compareDesired counts hyperlinks in the length of an array, and lists only given hyperlinks as not compared', () => {
     expect(compareResources(PATH, { a: link }, { a: { href: '/other' } })).toEqual([]);
     expect(compareBody({ a: [link, 'x'] }, { a: [link, 'x'] })).toMatchObject({ diff: [], notCompared: [{ field: '/a/0' }] });
   });
 
-  it('compares objects and arrays up to 200 levels and refuses one more', () => {
+  it('compareDesired compares objects and arrays up to 200 levels and refuses one more', () => {
     const objects = (depth: number): JsonObject => JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth)) as JsonObject;
     expect(fields(objects(201), objects(201))).toEqual([]);
     expect(() => fields(objects(202), objects(202))).toThrow('A resource is nested deeper than 200 levels.');

@@ -16,7 +16,7 @@ describe('a deletion of a collection or a subtree', () => {
     ['config.delete', { path: ROLES }],
     ['config.delete', { path: `${ROLES}/`, 'missing-ok': true }],
     ['config.ensure-all', { resources: [{ path: ROLES, absent: true }], 'allow-absent': true }],
-  ])('with more than 25 resources is LIMIT for %s %j, in a dry run too, after one read', async (operation, input) => {
+  ])('a deletion with more than 25 resources is LIMIT for %s %j, in a dry run too, after one read', async (operation, input) => {
     const { simulator, gateway } = await startWithRoles(30);
     for (const dryRun of [true, false]) {
       const error = await expectFailure(gateway.run(operation, input, { dryRun }));

@@ -62,7 +62,7 @@ const set = (simulator: Simulator, field: string, value: string, ...path: string
   void simulator.state.configuration.resource(...path).values.set(field, value);
 
 describe('config.ensure', () => {
-  it('writes the differing fields over the current resource, reports them, and sends nothing the second time', async () => {
+  it('config.ensure writes the differing fields over the current resource, reports them, and sends nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     set(simulator, 'description', 'night', 'users', 'user-roles', 'user-role', 'Users');
     const first = await gateway.run('config.ensure', { path: ROLE, body: { description: 'day' } });
@@ -482,7 +482,7 @@ describe('users.ensure', () => {
       .items.get('j.doe')
       ?.values.get('password-cleartext');
 
-  it('creates a user, sends nothing if equal, writes differences, and sends the password only with set-password', async () => {
+  it('users.ensure creates a user, sends nothing if equal, writes differences, and sends the password only with set-password', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const created = await gateway.run('users.ensure', user);
     expect(created.data).toMatchObject({ username: 'j.doe', fullname: 'Jane', enabled: 'true' });

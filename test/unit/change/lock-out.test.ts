@@ -278,7 +278,7 @@ it.each([
   expect(mayLockOut({ method, path })).toBe(may);
 });
 
-it('runs for every operation that may lock out unless the author turns it off', () => {
+it('the lock-out guard runs for every operation that may lock out unless the author turns it off', () => {
   const proving = [...operations].filter(([, { fields }]) => fields['prove-login']).map(([name]) => name);
   expect(proving).toEqual(expect.arrayContaining(['config.update', 'config.delete', 'administrators.set-role-mapping']));
   for (const name of proving)

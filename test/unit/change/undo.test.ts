@@ -93,7 +93,7 @@ describe('journal.undo', () => {
     { collectionInParent: 'link' },
     { collectionInParent: 'link', entryLinks: 'text' },
     { errorsInSuccess: true },
-  ] as const)('restores a server with its users in any form of the user list: %j', async (variants) => {
+  ] as const)('journal.undo restores a server with its users in any form of the user list: %j', async (variants) => {
     const { simulator, gateway } = await startWithJournal({ variants });
     const path = 'authentication/auth-servers/auth-server/Extra';
     await gateway.run('config.update', { path, body: { 'auth-server-type': 'local' } });
@@ -142,7 +142,7 @@ describe('journal.undo', () => {
     }
   });
 
-  it('compares with the sent body if the later state could not be read, also if the appliance added fields', async () => {
+  it('journal.undo compares with the sent body if the later state could not be read, also if the appliance added fields', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const group = { server: 'Corp AD', directory: 'ad', groups: [{ name: 'New', group: 'CORP\\New' }] };
@@ -360,7 +360,7 @@ describe('journal.undo', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('restores the configuration after 200 mixed writes, newest first, and appears in the journal itself', async () => {
+  it('journal.undo restores the configuration after 200 mixed writes, newest first, and appears in the journal itself', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     for (const [operation, input] of createMixedWrites(200)) await gateway.run(operation, input);
@@ -405,7 +405,7 @@ describe('undoing a creation under another name', () => {
 
   const create = { path: 'realms/ips', body: { address: '10.9.9.9' } };
 
-  it('finds the created item by comparing the collection', async () => {
+  it('journal.undo finds the created item by comparing the collection', async () => {
     const { items, gateway } = await startRenamingAppliance();
     const id = await readJournalId(gateway.run('config.create', create));
     expect([...items.keys()]).toEqual(['10.9.9.9/32']);

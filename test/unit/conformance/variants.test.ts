@@ -37,12 +37,12 @@ async function findVariants(variants: Partial<Variants>): Promise<Readonly<Recor
 }
 
 describe('a conformance check finds the variants of the simulator', () => {
-  it('knows each variant, or says why it cannot be tried', () => {
+  it('a conformance check knows each variant, or says why it cannot be tried', () => {
     expect([...Object.keys(APPLIANCE_TRAITS), ...Object.keys(UNPROBED_VARIANTS)].sort()).toEqual([...names].sort());
     for (const [name, { usual }] of Object.entries(APPLIANCE_TRAITS)) expect(usual, name).toBe(defaultVariants()[name as keyof Variants]);
   });
 
-  it('finds the default of every variant', async () => {
+  it('a conformance check finds the default of every variant', async () => {
     const found = await findVariants({});
     const expected = Object.fromEntries(probed.map((name) => [name, defaultVariants()[name]]));
     expect(found).toEqual(expected);

@@ -47,7 +47,7 @@ const recordOf = (count: number, more: Partial<ContainmentRecord> = {}): Contain
 
 afterEach(resetContainmentStores);
 
-it('identifies an appliance by a hash of its address, whatever the case of the address', () => {
+it('toApplianceHash identifies an appliance by a hash of its address, whatever the case of the address', () => {
   const one = toApplianceHash('https://vpn.example.com/');
   // A changed hash would orphan the files of an earlier release.
   expect(one).toBe('contain:7a4907ebc5616a0c3b3c3b669d9921d4c598a6543fffb6e0dd231fd7dc0ed534');
@@ -176,7 +176,7 @@ describe('isContainmentOver', () => {
   });
 });
 
-it('reports a folder that does not respond and returns the other containments', async () => {
+it('readContainments reports a folder that does not respond and returns the other containments', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const store = getContainmentStores(APPLIANCE).forFolder('/share/contained');
@@ -301,7 +301,7 @@ describe('withLockFile', () => {
     utimesSync(file, then, then);
   };
 
-  it('runs one task at a time, writes its holder into the file, and removes the file after success and failure', async () => {
+  it('withLockFile runs one task at a time, writes its holder into the file, and removes the file after success and failure', async () => {
     const file = place();
     let atOnce = 0;
     const work = async (): Promise<string> => {
@@ -544,7 +544,7 @@ const session = (id: string, user: number, more: JsonObject = {}): JsonObject =>
 });
 
 describe('EnforcementLoop at each poll', () => {
-  it('ends new sessions, reports and counts each once, also when the appliance still lists it', async () => {
+  it('EnforcementLoop ends new sessions, reports and counts each once, also when the appliance still lists it', async () => {
     const { here, told, join, pass, look, memory, endedOf } = guarding();
     await memory.put(recordOf(1));
     here.sessions = [session('a', 1), session('b', 2)];
@@ -566,7 +566,7 @@ describe('EnforcementLoop at each poll', () => {
     expect([await look(), await endedOf()]).toEqual([['list user-1', 'end a', 'alone'], [3]]);
   });
 
-  it('spares a person who was released during the poll and does not restore removed records', async () => {
+  it('EnforcementLoop spares a person who was released during the poll and does not restore removed records', async () => {
     const { here, told, join, pass, memory } = guarding();
     for (const count of [1, 2, 3]) await memory.put(recordOf(count));
     here.sessions = [session('a', 1), session('b', 2), session('c', 3)];
@@ -583,7 +583,7 @@ describe('EnforcementLoop at each poll', () => {
     expect((await readContainments(APPLIANCE)).map(({ record }) => record.id)).toEqual([idOf(2)]);
   });
 
-  it('reports the first fault, continues with the other sessions and retries at the next poll', async () => {
+  it('EnforcementLoop reports the first fault, continues with the other sessions and retries at the next poll', async () => {
     const { here, told, join, pass, look, memory, endedOf } = guarding();
     for (const count of [1, 2]) await memory.put(recordOf(count));
     here.sessions = [session('a', 1), session('b', 2), session('c', 2)];
@@ -628,7 +628,7 @@ describe('EnforcementLoop at each poll', () => {
     expect(await look()).toEqual(['list all', 'end a', 'alone']);
   });
 
-  it('disables wanted accounts, releases ended containments and reports the releases', async () => {
+  it('EnforcementLoop disables wanted accounts, releases ended containments and reports the releases', async () => {
     const { here, told, join, pass, look, memory } = guarding();
     for (const server of ['s', 't', 'u', 'v']) here.accounts.set(server, server > 't');
     const wanted = (server: string) => ({ accounts: [{ server, state: 'wanted' as const }] });
@@ -663,7 +663,7 @@ describe('EnforcementLoop at each poll', () => {
     );
   });
 
-  it('sends nothing for ended containments while the settings demand a dry run', async () => {
+  it('EnforcementLoop sends nothing for ended containments while the settings demand a dry run', async () => {
     const { here, told, join, pass, look, memory } = guarding();
     await memory.put(recordOf(1, { releasing: true }));
     here.sessions = [session('a', 1)];
@@ -676,7 +676,7 @@ describe('EnforcementLoop at each poll', () => {
     expect(await readContainments(APPLIANCE)).toEqual([]);
   });
 
-  it('counts the interval from the start of a poll and never runs two polls at once', async () => {
+  it('EnforcementLoop counts the interval from the start of a poll and never runs two polls at once', async () => {
     const { told, join, pass, memory, hands } = guarding();
     await memory.put(recordOf(1));
     let free = (): void => undefined;
@@ -715,7 +715,7 @@ describe('EnforcementLoop at each poll', () => {
     [4, 200],
     [10, 500],
     [60, 500],
-  ])('uses a list that another operation read as a poll and delays the next one (every %i s)', async (every, grace) => {
+  ])('EnforcementLoop uses a list that another operation read as a poll and delays the next one (every %i s)', async (every, grace) => {
     const { told, join, pass, memory, here } = guarding();
     await memory.put(recordOf(1));
     join({ every });
@@ -738,7 +738,7 @@ describe('EnforcementLoop at each poll', () => {
     expect([told.looks.length, here.did]).toEqual([3, ['list user-1']]);
   });
 
-  it('stops with the last participant, also during a poll', async () => {
+  it('EnforcementLoop stops with the last participant, also during a poll', async () => {
     const { told, join, pass, memory, here } = guarding();
     await memory.put(recordOf(1));
     const stop = join();
@@ -753,7 +753,7 @@ describe('EnforcementLoop at each poll', () => {
     expect([isEnforcing(), vi.getTimerCount()]).toEqual([false, 0]);
   });
 
-  it('does not extend the time limit by the duration of a failed poll', async () => {
+  it('EnforcementLoop does not extend the time limit by the duration of a failed poll', async () => {
     const { join, pass, memory } = guarding();
     await memory.put(recordOf(1));
     const limits: number[] = [];
@@ -809,7 +809,7 @@ describe('contain and release', () => {
   const user = { ...wanted, name: 'user-1' };
   const recordsOf = async (): Promise<ContainmentRecord[]> => (await readContainments(APPLIANCE)).map(({ record }) => record);
 
-  it('keeps one containment for each address', async () => {
+  it('containUsers keeps one containment for each address', async () => {
     const hands = guarding().hands();
     const one = await containUsers({ ...wanted, 'source-ip': '203.0.113.1' }, hands);
     const other = await containUsers({ ...wanted, 'source-ip': '203.0.113.2' }, hands);
@@ -819,7 +819,7 @@ describe('contain and release', () => {
     expect([refused.code, refused.details.sent]).toEqual(['LIMIT', false]);
   });
 
-  it('disables each enabled account once, and again after an administrator enabled it', async () => {
+  it('containUsers disables each enabled account once, and again after an administrator enabled it', async () => {
     const { here, hands, memory } = guarding();
     for (const server of ['s', 't']) here.accounts.set(server, true);
     here.accounts.set('u', false);
@@ -839,7 +839,7 @@ describe('contain and release', () => {
     expect(await recordsOf()).toEqual([{ ...record, releasing: false }]);
   });
 
-  it('records nothing in a dry run', async () => {
+  it('containUsers records nothing in a dry run', async () => {
     const { here, hands, memory } = guarding();
     here.planned = true;
     here.accounts.set('s', true);
@@ -852,7 +852,7 @@ describe('contain and release', () => {
     expect(await recordsOf()).toEqual([record]);
   });
 
-  it('releases the named containment and records the release before it enables accounts', async () => {
+  it('releaseContainment releases the named containment and records the release before it enables accounts', async () => {
     const { here, hands, memory } = guarding();
     for (const count of [1, 2]) await memory.put(recordOf(count, { accounts: [{ server: 's', state: 'disabled' }] }));
     here.accounts.set('s', false);

@@ -264,7 +264,7 @@ describe('a containment with failing requests', () => {
     return { ...made, enabled };
   }
 
-  it('continues with the other accounts and sessions, and does not enable an account that it did not disable', async () => {
+  it('a containment continues with the other accounts and sessions, and does not enable an account that it did not disable', async () => {
     const { simulator, gateway, enabled } = await twoServers();
     const [first = '', second = ''] = signedIn(simulator, NAME, 2);
     simulator.fault({ match: ({ method }) => method === 'PUT', status: 422 });
@@ -346,7 +346,7 @@ describe('a containment with failing requests', () => {
 });
 
 describe('enforceContainments', () => {
-  it('ends, reports and counts each new session once', async () => {
+  it('enforceContainments ends, reports and counts each new session once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const others = simulator.state.sessions.ids();
     const kept = keeping(gateway);

@@ -79,7 +79,7 @@ describe.each([
   it.each([
     ['a length', WITH_LENGTH],
     ['chunks and trailers', chunked(BODY)],
-  ])('delivers a streamed response with %s completely, however it is fragmented', async (_kind, answer) => {
+  ])('the transport delivers a streamed response with %s completely, however it is fragmented', async (_kind, answer) => {
     for (const size of [1 << 20, 16_384, 9_999]) {
       const server = await startRawServer((_asked, socket) => void dribble(socket, answer, size), { plain });
       const send = await sender(server);
@@ -91,14 +91,14 @@ describe.each([
     }
   });
 
-  it('parses responses that arrive byte by byte, one after the other', async () => {
+  it('the transport parses responses that arrive byte by byte, one after the other', async () => {
     const answer = httpResponse(200, '{"name":"Grüße aus 東京"}', { 'content-type': 'application/json', 'x-long': 'y'.repeat(60) });
     const server = await startRawServer((_asked, socket) => void dribble(socket, Buffer.from(answer), 1), { plain });
     const send = await sender(server);
     for (let time = 0; time < 3; time++) expect(JSON.parse((await send()).body.text())).toEqual({ name: 'Grüße aus 東京' });
   });
 
-  it('delivers everything to a sink that pauses again and again, even after the appliance has closed', async () => {
+  it('the transport delivers everything to a sink that pauses again and again, even after the appliance has closed', async () => {
     for (const answer of [WITH_LENGTH, chunked(BODY)]) {
       const server = await startRawServer((_asked, socket) => void socket.end(answer), { plain });
       const sink = new Copies((flow) => {
@@ -112,7 +112,7 @@ describe.each([
     }
   });
 
-  it('rejects a response that is cut off while it is paused', async () => {
+  it('the transport rejects a response that is cut off while it is paused', async () => {
     const server = await startRawServer((_asked, socket) => void socket.end(WITH_LENGTH.subarray(0, 300_000)), { plain });
     const sink = new Copies((flow) => {
       flow?.pause();
@@ -152,7 +152,7 @@ describe.each([
     }
   });
 
-  it.runIf(plain && !proxied)('rejects a response without a length that ends in a reset', async () => {
+  it.runIf(plain && !proxied)('the transport rejects a response without a length that ends in a reset', async () => {
     const server = await startRawServer(
       (_asked, socket) => {
         socket.write(Buffer.concat([headOf('connection: close'), BODY.subarray(0, 400_000)]), () =>
@@ -165,7 +165,7 @@ describe.each([
   });
 });
 
-it('completes a long response without a length', async () => {
+it('the transport completes a long response without a length', async () => {
   const text = JSON.stringify({ list: Array.from({ length: 30_000 }, (_, index) => `Büro ${index}`) });
   const body = Buffer.from(text);
   const server = await startRawServer(() => chunked(body).toString('latin1').replace('octet-stream', 'json') && chunked(body));
@@ -173,34 +173,37 @@ it('completes a long response without a length', async () => {
 });
 
 describe('uploads of a file', () => {
-  it.each(['transfer.import-xml', 'transfer.import-binary'])('%s sends the file unchanged to a slow reader', async (operation) => {
-    const content = randomBytes(9 * (1 << 20) + 12_345);
-    const file = join(createTemporaryFolder(), 'configuration');
-    writeFileSync(file, content);
-    const bodies: Buffer[] = [];
-    const server = createServer(simulatorCertificate, (request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => {
-        chunks.push(chunk);
-        if (chunks.length % 40 !== 0) return;
-        request.pause();
-        setTimeout(() => request.resume(), 3);
+  it.each(['transfer.import-xml', 'transfer.import-binary'])(
+    'an upload by %s sends the file unchanged to a slow reader',
+    async (operation) => {
+      const content = randomBytes(9 * (1 << 20) + 12_345);
+      const file = join(createTemporaryFolder(), 'configuration');
+      writeFileSync(file, content);
+      const bodies: Buffer[] = [];
+      const server = createServer(simulatorCertificate, (request, response) => {
+        const chunks: Buffer[] = [];
+        request.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          if (chunks.length % 40 !== 0) return;
+          request.pause();
+          setTimeout(() => request.resume(), 3);
+        });
+        request.on('end', () => {
+          if (request.method !== 'GET') bodies.push(Buffer.concat(chunks));
+          response.setHeader('content-type', 'application/json').end('{"api_key":"key","result":{"info":[]}}');
+        });
       });
-      request.on('end', () => {
-        if (request.method !== 'GET') bodies.push(Buffer.concat(chunks));
-        response.setHeader('content-type', 'application/json').end('{"api_key":"key","result":{"info":[]}}');
-      });
-    });
-    const sockets = new Set<Socket>();
-    server.on('connection', (socket: Socket) => sockets.add(socket));
-    const port = await listen(server, sockets);
-    await gatewayFor({ url: `https://127.0.0.1:${port}` }).run(operation, { file });
-    const body = bodies.at(-1) as Buffer;
-    const from = operation.endsWith('binary') ? 0 : body.indexOf('\r\n\r\n') + 4;
-    expect(sha256(body.subarray(from, from + content.length))).toBe(sha256(content));
-  });
+      const sockets = new Set<Socket>();
+      server.on('connection', (socket: Socket) => sockets.add(socket));
+      const port = await listen(server, sockets);
+      await gatewayFor({ url: `https://127.0.0.1:${port}` }).run(operation, { file });
+      const body = bodies.at(-1) as Buffer;
+      const from = operation.endsWith('binary') ? 0 : body.indexOf('\r\n\r\n') + 4;
+      expect(sha256(body.subarray(from, from + content.length))).toBe(sha256(content));
+    },
+  );
 
-  it('reports a file that shrinks during the upload and does not send it as complete', async () => {
+  it('an upload of a file reports a file that shrinks during the upload and does not send it as complete', async () => {
     const file = join(createTemporaryFolder(), 'configuration');
     writeFileSync(file, randomBytes(9 * (1 << 20)));
     let ended = 0;

@@ -77,7 +77,7 @@ describe('parseObject', () => {
   });
 });
 
-it('limits the memory of all responses together and frees it again', () => {
+it('the memory limit limits the memory of all responses together and frees it again', () => {
   const MIB = 1 << 20;
   const [one, other] = [new MemoryReservation(), new MemoryReservation()];
   expect([one.tryReserve(40 * MIB), other.tryReserve(24 * MIB), other.tryReserve(1)]).toEqual([true, true, false]);

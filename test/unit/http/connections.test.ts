@@ -102,7 +102,7 @@ describe.each([
     ['in the turn after the answer was read', (socket, answer, stray) => later(3, socket, answer, stray)],
   ];
 
-  it.each(ways)('%s never answer any of twelve reads or writes, queued or sequential', async (_way, send) => {
+  it.each(ways)('unsolicited responses %s never answer any of twelve reads or writes, queued or sequential', async (_way, send) => {
     const used = new Map<Socket, number>();
     const server = await startRawServer(
       ({ method, path }, socket) => {
@@ -126,7 +126,7 @@ describe.each([
     expect(server.requests).toHaveLength(36);
   });
 
-  it('close the idle connection that they arrive on', async () => {
+  it('unsolicited bytes close the idle connection that they arrive on', async () => {
     const server = await startRawServer(() => INFO, { plain });
     const gateway = gatewayFor(server, { connections: 1 });
     for (let round = 0; round < 12; round++) {

@@ -218,7 +218,7 @@ describe('describeKind and readBoolean', () => {
     expect([describeKind(value), isObject(value)]).toEqual([kind, isOne]);
   });
 
-  it('reads true and false as appliances write them', () => {
+  it('readBoolean reads true and false as appliances write them', () => {
     const spelt = [true, 'true', 'True', 'TRUE', false, 'false', 'False', 'yes', '', ' true', 'falsely', 1, 0, null, undefined, ['true']];
     expect(spelt.map(readBoolean)).toEqual([true, true, true, true, false, false, false, ...new Array<undefined>(9).fill(undefined)]);
   });

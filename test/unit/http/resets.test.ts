@@ -68,7 +68,7 @@ describe.each([
   ['plain TCP through a proxy', true, true],
   ['TLS through a proxy', false, true],
 ])('responses without a length over %s', (_name, plain, proxied) => {
-  it(`never count as complete after one of ${RESETS} resets at random points`, { timeout: 60_000 }, async () => {
+  it(`responses never count as complete after one of ${RESETS} resets at random points`, { timeout: 60_000 }, async () => {
     const outcomes = await runExchanges(await createTransport(plain, proxied, 'reset'), RESETS);
     const count = (wanted: string): number => outcomes.filter((outcome) => outcome === wanted).length;
     expect([count('complete'), count('truncated')]).toEqual([0, 0]);
@@ -76,7 +76,7 @@ describe.each([
     expect(count('BAD_RESPONSE') + count('CONNECTION')).toBe(outcomes.length);
   });
 
-  it('count as complete after an ordinary end', async () => {
+  it('responses count as complete after an ordinary end', async () => {
     const outcomes = await runExchanges(await createTransport(plain, proxied, 'end'), 30);
     expect(new Set(outcomes)).toEqual(new Set(['complete']));
   });

@@ -8,7 +8,7 @@ interface Manifest {
 }
 const manifest = (path: string): Manifest => JSON.parse(readFileSync(join(__dirname, '../../..', path), 'utf8')) as Manifest;
 
-it('tests the oldest and newest undici that package.json allows', () => {
+it('CI tests the oldest and newest undici that package.json allows', () => {
   const range = manifest('package.json').dependencies['undici'] ?? '';
   expect(manifest('tools/undici/package.json').dependencies).toEqual({
     oldest: `npm:undici@${range.slice(1)}`,
@@ -17,7 +17,7 @@ it('tests the oldest and newest undici that package.json allows', () => {
 });
 
 // Runs only in scripts/test-undici.mjs, which installs another release.
-it.runIf(process.env['GATEWAY_UNDICI'])('loads the requested release of undici', async () => {
+it.runIf(process.env['GATEWAY_UNDICI'])('the tests load the requested release of undici', async () => {
   const { Client } = await import('undici');
   const { createRequire } = await import('node:module');
   const asked = createRequire(__filename)(process.env['GATEWAY_UNDICI'] ?? '') as { Client: unknown };

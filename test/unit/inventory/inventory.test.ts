@@ -51,7 +51,7 @@ describe('Inventory.read', () => {
     ['csv', csv],
     ['csv', 'name,url,tags\nvpn-1,https://a.example.com,"eu,prod"\n007,https://b.example.com:8443/x,""\n'],
     ['csv', 'name\turl\ttags\nvpn-1\thttps://a.example.com\teu;prod\n007\thttps://b.example.com:8443/x\t\n'],
-  ] as const)('reads %s', async (format, text) => {
+  ] as const)('Inventory.read reads %s', async (format, text) => {
     const { appliances, size } = await read(text, format);
     expect(size).toBe(2);
     expect(appliances.map(({ name, url, tags }) => ({ name, url, tags }))).toEqual([
@@ -429,7 +429,7 @@ describe('guards of the defaults of an inventory', () => {
     [{ journal: '/var/a' }, { journal: '/var/b' }, false],
     [{ journal: '/var/a' }, { journal: '/var/a' }, true],
     [{ timeout: 5 }, { timeout: 60 }, true],
-  ])('%j with the entry %j: loaded is %s', async (guards, values, isLoaded) => {
+  ])('guards of the defaults %j with the entry %j: loaded is %s', async (guards, values, isLoaded) => {
     const result = await load(guards, values);
     if (isLoaded) expect(result).toBe('loaded');
     else expect(result).toMatch(/entry 1 \(a\): \w+: the defaults of the inventory set a stricter value/);

@@ -276,7 +276,7 @@ describe('findChainEnds', () => {
     },
   );
 
-  it('reads both ends of many lines, of short lines, of a long first line, and before an incomplete line', async () => {
+  it('findChainEnds reads both ends of many lines, of short lines, of a long first line, and before an incomplete line', async () => {
     const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(200_000) } } };
     for (const entries of [Array.from({ length: 400 }, () => ({})), [{}, {}, {}, long]]) {
       const lines = chain(...entries);

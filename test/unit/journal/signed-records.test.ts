@@ -59,7 +59,7 @@ describe.each([
   ['with a signing key', { signingKey: KEY }],
   ['without a signing key', {}],
 ])('a journal %s', (_name, more) => {
-  it('does not undo from a planted file that repeats the id of an entry, and reports the file', async () => {
+  it('journal.undo does not undo from a planted file that repeats the id of an entry, and reports the file', async () => {
     const { simulator, gateway, journal } = await startWithJournal({}, more);
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const [announced, completed] = readAllJournalLines(journal);
@@ -82,7 +82,7 @@ describe.each([
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('accepts an entry that the same process completed in its next file', async () => {
+  it('the journal accepts an entry that the same process completed in its next file', async () => {
     const { gateway, journal } = await startWithJournal({}, more);
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const { signer } = gateway;

@@ -114,7 +114,7 @@ async function refusing(answer: () => string, more: Partial<Settings> = {}) {
 describe('a bare 403 and further logins', () => {
   const get = (gateway: AnyGateway): Promise<unknown> => gateway.run('config.get', { path: ROLE });
 
-  it('a bare 403 and further logins causes no login when a person must log in', async () => {
+  it('a bare 403 causes no login when a person must log in', async () => {
     const { gateway, logins } = await refusing(() => httpResponse(403), { secondFactor: 'flow' });
     await gateway.run('login.login');
     await gateway.run('system.info');
@@ -135,7 +135,7 @@ describe('a bare 403 and further logins', () => {
     expect(logins()).toBe(2);
   });
 
-  it('a bare 403 and further logins counts as futile only when the fresh key gets it too', async () => {
+  it('a bare 403 counts as futile only when the fresh key gets it too', async () => {
     const bodies: (string | undefined)[] = [undefined, ENVELOPE, undefined, undefined];
     const { gateway, logins } = await refusing(() => httpResponse(403, bodies.shift()));
     await gateway.run('system.info');

@@ -119,7 +119,7 @@ describe('a login that ends without a key', () => {
     ['half an answer', { cut: 'half' }, 'BAD_RESPONSE', 'BAD_RESPONSE'],
     ['a cut connection', { cut: 'before-headers' }, 'CONNECTION', 'CONNECTION'],
     ['no answer', { hang: true }, 'TIMEOUT', 'TIMEOUT'],
-  ])('after %s reports once, then pauses for 5 s and for 10 s', async (_name, fault, code, why) => {
+  ])('a login that ends without a key after %s reports once, then pauses for 5 s and for 10 s', async (_name, fault, code, why) => {
     const { simulator, gateway, pass } = await clocked({}, 'hang' in fault ? { timeout: 1 } : {});
     simulator.fault({ ...fault, match: ({ path }) => path === LOGIN_PATH, times: Infinity });
     expect(await codes(gateway, 50)).toEqual([code]);

@@ -241,7 +241,7 @@ describe('forget', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('does not restore a step of a running login', async () => {
+  it('forgetting a key does not restore a step of a running login', async () => {
     const simulator = await startTestSimulator({ secondFactor: { password: '123456' } });
     const gateway = gatewayFor(simulator, { secondFactor: 'flow' });
     let answer = (): void => undefined;

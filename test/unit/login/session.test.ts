@@ -132,7 +132,7 @@ describe('Session.recordResponse', () => {
     [404, true],
     [499, true],
     [500, false],
-  ])('after status %i marks the key as accepted: %s', async (status, accepted) => {
+  ])('Session.recordResponse marks the key as accepted after status %i: %s', async (status, accepted) => {
     const { session } = await driven();
     const key = await session.key(silent);
     session.recordResponse(key, status);
@@ -240,7 +240,7 @@ describe('a login that waits for a code', () => {
 describe('a second step that the settings answer', () => {
   const second: Partial<Settings> = { secondFactor: 'password', secondPassword: 'second one' };
 
-  it('a second step that the settings answer uses the first user name when no second one is set', async () => {
+  it('an automatic second login step uses the first user name when no second one is set', async () => {
     const { simulator, session } = await driven(second, { secondFactor: { password: 'second one' } });
     await session.key(silent);
     const [, step] = simulator.requests;
@@ -271,14 +271,14 @@ describe('a second step that the settings answer', () => {
 
   const totp: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' };
 
-  it('a second step that the settings answer mentions the clock when a code is refused', async () => {
+  it('an automatic second login step mentions the clock when a code is refused', async () => {
     const { session } = await driven(totp, { secondFactor: { password: 'no code' } });
     const error = await expectFailure(session.key(silent));
     expect(error).toMatchObject({ code: 'LOGIN_REJECTED', details: { status: 401 } });
     expect(error.message).toMatch(/interface\..* Codes depend on the time: compare the clocks of the appliance and of this machine\.$/);
   });
 
-  it('a second step that the settings answer spends a code that may have been accepted and does not mention the clock', async () => {
+  it('an automatic second login step spends a code that may have been accepted and does not mention the clock', async () => {
     const step = Math.floor(Date.UTC(2026, 10, 20) / 30_000) * 30_000;
     // 300 ms before the next step. The clock stands still; the wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });

@@ -83,7 +83,7 @@ describe('A field accepts', () => {
     ['most', 3, 3],
     ['count', '3', 3],
     ['positive', 0.1, 0.1],
-  ])('%s %j', (kind, value, read) => expect(parseField('field', fields[kind], value)).toEqual(read));
+  ])('a field accepts %s %j', (kind, value, read) => expect(parseField('field', fields[kind], value)).toEqual(read));
 });
 
 describe('A field rejects', () => {
@@ -126,7 +126,7 @@ describe('A field rejects', () => {
     ['most', 0, 'field must be a whole number of at least 1.'],
     ['count', 1.5, 'field must be a whole number of at least 1.'],
     ['positive', '0', 'field must be more than 0.'],
-  ])('%s %j', (kind, value, words) => {
+  ])('a field rejects %s %j', (kind, value, words) => {
     const error = getThrownError(() => parseField('field', fields[kind], value));
     expect(error?.code).toBe('BAD_INPUT');
     expect(error?.message).toContain(words);

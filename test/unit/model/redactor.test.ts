@@ -242,7 +242,7 @@ describe('redactQuery', () => {
     expect(redactQuery({ a: '1', token: 'x' }, '••••')).toEqual({ a: '1', token: '••••' }));
 });
 
-it('masks secrets of settings in each form in which they are sent', () => {
+it('the redactor masks secrets of settings in each form in which they are sent', () => {
   const secrets = listSettingsSecrets({
     url: 'https://vpn.example.com',
     username: 'u',

@@ -87,7 +87,7 @@ async function messageOf([, answer, operation, input]: Case, password: string): 
 }
 
 describe('An error message does not reveal a password that is one of its words:', () => {
-  it.each(CASES)('%s', async (...row) => {
+  it.each(CASES)('an error message does not reveal a password that is one of its words: %s', async (...row) => {
     const unrelated = await messageOf(row, 'Xq93-unrelated');
     const passwords = ['no', 'the', 'key', 'a', '403', 'this', 'appliance', 'sessions', 'NOT_FOUND', 'BAD_INPUT', 'field'];
     const messages = await Promise.all(passwords.map((password) => messageOf(row, password)));

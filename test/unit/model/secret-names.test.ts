@@ -193,7 +193,7 @@ describe('A pair of name and value', () => {
     [{ title: 'password' }, false],
     [{ name: ['password'] }, false],
     [{}, false],
-  ])('%j', (pair, named) => expect(isSecretPair(pair as never)).toBe(named));
+  ])('isSecretPair recognizes a pair of name and value: %j', (pair, named) => expect(isSecretPair(pair as never)).toBe(named));
 
   it('A pair of name and value has only a secret value, not a secret name', () => {
     const body = { name: 'api-key', value: 'one', 'value-text': 'two', revalue: 'three', other: 'four', inner: { value: 'five' } };

@@ -14,13 +14,13 @@ describe('comparison of user names', () => {
     ['CORP\\', 'OTHER\\', []],
     ['@corp', '@other', []],
     ['', 'x', []],
-  ])('takes %j and %j for one person with %j', (name, other, expected) => {
+  ])('createNameMatcher takes %j and %j for one person with %j', (name, other, expected) => {
     expect(NAME_MATCHES.filter((match) => createNameMatcher(name, match)(other))).toEqual(expected);
     expect(NAME_MATCHES.filter((match) => createNameMatcher(other, match)(name))).toEqual(expected);
     expect(NAME_MATCHES.filter((match) => createNameMatcher(name, match)(undefined))).toEqual([]);
   });
 
-  it('lists each similar name once, sorted, at most 20, without the name itself', () => {
+  it('findSimilarNames lists each similar name once, sorted, at most 20, without the name itself', () => {
     expect(findSimilarNames('j.doe', ['J.Doe', 'j.doe', 'CORP\\j.doe', 'J.Doe', 'x', null])).toEqual(['CORP\\j.doe', 'J.Doe']);
     expect(
       findSimilarNames(

@@ -298,7 +298,7 @@ describe('Parts of a stream', () => {
 });
 
 describe('runExclusive', () => {
-  it('excludes other runs at this appliance until no sent request can still take effect, and a dry run does not wait', async () => {
+  it('runExclusive excludes other runs at this appliance until no sent request can still take effect, and a dry run does not wait', async () => {
     const exclusive = vi.spyOn(processCoordination, 'runExclusive');
     onTestFinished(() => exclusive.mockRestore());
     const signal = new LightAbortController();
@@ -618,7 +618,7 @@ describe('The summary of a run record', () => {
     ['config.get', { code: 'NOT_FOUND' }, undefined, `Get a resource (${MASK}): failed (NOT_FOUND).`],
     ['config.update', {}, ({ record }) => (record.changed = true), `Updated ${MASK}.`],
     ['no.such', { code: 'BAD_INPUT' }, undefined, 'no.such: failed (BAD_INPUT).'],
-  ])('%s', (name, came, prepare, sentence) => {
+  ])('the summary of a run record is one sentence for %s', (name, came, prepare, sentence) => {
     expect(told(name, came, prepare)).toBe(sentence);
   });
 

@@ -43,7 +43,7 @@ async function refused(permissions: Permissions, name: string, dryRun = false): 
 describe('The permission read-only', () => {
   it.each(namesOf('write', 'destroy'))('The permission read-only rejects every %s', (name) => refused('read-only', name));
 
-  it('The permission read-only rejects a dry run of every one too', () => refused('read-only', 'sessions.kill-all', true));
+  it('The permission read-only rejects a dry run of every write too', () => refused('read-only', 'sessions.kill-all', true));
 
   it('The permission read-only allows every read, including exports by POST and logins', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { permissions: 'read-only' });
@@ -134,7 +134,7 @@ describe('A forbidden write', () => {
     ['config.update', 'read-only', `config.update is not allowed. ${READ_ONLY}`],
     ['sessions.kill', 'read-only', `sessions.kill is not allowed. ${READ_ONLY}`],
     ['sessions.kill', 'no-destroy', `sessions.kill is not allowed. ${NO_DESTROY}`],
-  ])('%s is rejected with permissions %s: %s', (name, permissions, message) => {
+  ])('the write %s is rejected with permissions %s: %s', (name, permissions, message) => {
     const refusal = getThrownError(() => assertOperationAllowed(name, operation(name), permissions));
     expect(refusal?.message).toBe(message);
     if (refusal) expect(refusal).toMatchObject({ code: 'LIMIT', details: { sent: false } });
@@ -188,7 +188,7 @@ describe('The setting permissions', () => {
 });
 
 describe('a PUT that removes something', () => {
-  it('needs maxAppliances on more than 25 appliances, and the permission of the dialog if a message chose it', async () => {
+  it('a PUT that removes something needs maxAppliances on more than 25 appliances, and the permission of the dialog if a message chose it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const targets = Array.from({ length: 26 }, (_, index) => ({ name: `vpn-${index}`, gateway: () => gateway }));
     const update = (options: RunOnManyOptions): Promise<RunOnManyOutcome> =>

@@ -198,7 +198,7 @@ describe('An appliance that does not identify itself', () => {
   });
 });
 
-it('rejects a pin without any name', () => {
+it('a gateway rejects a pin without any name', () => {
   for (const pin of ['', ' , ', 5])
     expect(getThrownError(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), pin: pin as string }))).toMatchObject({
       code: 'BAD_CONFIG',

@@ -261,13 +261,13 @@ describe('readAny', () => {
     ['text', 'Device added', none, 'Device added'],
     ['a text with a tag in it', 'see <html>', none, 'see <html>'],
     ['an element that only begins so', '<htmlx>', none, '<htmlx>'],
-  ])('after a write of %s returns its message lists and the other properties', (_what, body, result, document) => {
+  ])('readAny returns the message lists and the other properties after a write of %s', (_what, body, result, document) => {
     const [answer, whole] = streamed(body, 'text/plain');
     expect(answer.readWriteResult(whole)).toEqual(result);
     expect(answer.document).toEqual(document);
   });
 
-  it('after a write rejects pages and messages of refusal', () => {
+  it('readAny rejects pages and messages of refusal after a write', () => {
     for (const page of ['<html>', ' \n<!DOCTYPE HTML>\n', '<HTML lang="en">']) {
       const [answer, whole] = streamed(page, 'text/plain');
       expect(getThrownError(() => answer.readWriteResult(whole))).toMatchObject({

@@ -99,7 +99,7 @@ describe('The retry policy', () => {
     ['LIMIT', true],
     ['REJECTED', false],
     ['APPLIANCE_ERROR', false],
-  ])('%s leaves the outcome of a write unknown: %s, unless nothing of it was sent', (code, unknown) => {
+  ])('the error %s leaves the outcome of a write unknown: %s, unless nothing of it was sent', (code, unknown) => {
     expect([isOutcomeUnknown(error(code)), isOutcomeUnknown(error(code, { sent: true }))]).toEqual([unknown, unknown]);
     expect(isOutcomeUnknown(error(code, { sent: false }))).toBe(false);
   });

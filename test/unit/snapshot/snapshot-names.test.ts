@@ -109,7 +109,7 @@ describe('the file name of a resource', () => {
   });
 });
 
-it('belongs to a path that is compared by whole segments', () => {
+it('a resource belongs to a path that is compared by whole segments', () => {
   expect(isPathWithinAny('/a/b/c', new Set(['/a/b']))).toBe(true);
   expect(isPathWithinAny('/a/b', new Set(['/a/b']))).toBe(true);
   expect(isPathWithinAny('/a/bc', new Set(['/a/b']))).toBe(false);

@@ -219,7 +219,7 @@ describe('snapshot.revert', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('refuses an unknown path, a damaged file and the folder of another appliance before anything is written', async () => {
+  it('snapshot.revert refuses an unknown path, a damaged file and the folder of another appliance before anything is written', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);

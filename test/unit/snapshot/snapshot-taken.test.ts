@@ -78,7 +78,7 @@ describe('snapshot.take', () => {
     expect((await named('vpn-2', null)).message).toContain('holds the snapshot of vpn-1');
   });
 
-  it('keeps the names of files without a path, and knows an appliance without serial number by its name', async () => {
+  it('snapshot.take keeps the names of files without a path, and knows an appliance without serial number by its name', async () => {
     const folder = join(createTemporaryFolder(), 'new');
     const nobody = { [SYSTEM_INFORMATION_PATH]: { 'system-information': {} } };
     const take = async (tree: ServedTree, path = '/', name = 'vpn-1') =>

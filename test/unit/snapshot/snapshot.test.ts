@@ -78,7 +78,7 @@ describe('snapshot.take into a message', () => {
     { uac: 'absent' },
     { errorBody: 'empty' },
     { errorsInSuccess: true, uac: 'absent' },
-  ] as const)('gives the same result if an appliance has %o', async (variants) => {
+  ] as const)('snapshot.take gives the same result if an appliance has %o', async (variants) => {
     const { gateway: plain } = await startSimulatorWithGateway({ variants: variants.uac ? { uac: 'absent' } : {} });
     const { gateway } = await startSimulatorWithGateway({ variants });
     // An empty list on one side only.

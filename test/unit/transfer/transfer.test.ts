@@ -146,7 +146,7 @@ describe('older releases', () => {
     },
   );
 
-  it('older releases never put a password into the URL', async () => {
+  it('transfers of older releases never put a password into the URL', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { binaryExportByPost: 405 } });
     const error = await expectFailure(gateway.run('transfer.export-binary', { password: AWKWARD_PASSWORD }));
     expect([error.code, error.cause?.status, error.message]).toEqual([
@@ -157,7 +157,7 @@ describe('older releases', () => {
     expect(listRequestLines(simulator)).toEqual([`POST ${BINARY}`]);
   });
 
-  it('older releases report the first error when GET fails too, or the second when it is more specific', async () => {
+  it('transfers of older releases report the first error when GET fails too, or the second when it is more specific', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === BINARY, times: 2, status: 404 });
     expect((await expectFailure(gateway.run('transfer.export-binary'))).code).toBe('NOT_FOUND');
@@ -167,7 +167,7 @@ describe('older releases', () => {
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
-  it('older releases without XML export suggest binary', async () => {
+  it('transfers of older releases without XML export suggest binary', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { xmlEndpoints: false } });
     const error = await expectFailure(gateway.run('transfer.export-xml'));
     expect([error.code, error.message]).toEqual(['NOT_FOUND', expect.stringContaining('take binary')]);
@@ -176,7 +176,7 @@ describe('older releases', () => {
     expect((await expectFailure(gateway.run('transfer.import-xml', { xml: XML }))).code).toBe('NOT_FOUND');
   });
 
-  it('older releases accept an import without a password only with an empty form part', async () => {
+  it('transfers of older releases accept an import without a password only with an empty form part', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { importNeedsPassword: true } });
     const { data: xml } = await gateway.run('transfer.export-xml');
     await gateway.run('transfer.import-xml', { xml });

@@ -9,7 +9,7 @@ const TIME = `${CONFIGURATION_PATH}/system/configuration/date-and-time`;
 const ntp = (before: string, after: string) => ({ path: TIME, field: '/ntp-server', before, after });
 const changed = (what: object) => ({ event: 'changed', equal: false, added: [], removed: [], changed: [], ...what });
 
-it('reports the same difference as snapshot.compare, once', async () => {
+it('a watch of the configuration reports the same difference as snapshot.compare, once', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
   const { watcher, events, takePayloads, takeTopics, states } = await startWatch(gateway, { watch: 'configuration' });
   await watcher.check();
@@ -41,7 +41,7 @@ it('reports the same difference as snapshot.compare, once', async () => {
   expect(takeTopics()).toEqual([]);
 });
 
-it('reports only whether a secret exists and writes no secret to disk', async () => {
+it('a watch of the configuration reports only whether a secret exists and writes no secret to disk', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const remember = join(createTemporaryFolder(), 'configuration.jsonl');
   const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'system', stateFile: remember });
@@ -54,7 +54,7 @@ it('reports only whether a secret exists and writes no secret to disk', async ()
   expect(readFileSync(remember, 'utf8')).not.toContain('planted');
 });
 
-it('reads the given path without the ignored resources', async () => {
+it('a watch of the configuration reads the given path without the ignored resources', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const before = listRequestLines(simulator).length;
   const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'system', ignore: ['log', 'ntp-*'] });
@@ -66,7 +66,7 @@ it('reads the given path without the ignored resources', async () => {
   expect(takePayloads()).toMatchObject([changed({ changed: [{ field: '/time-zone' }] })]);
 });
 
-it('restores its state and reports the changes since the last process once', async () => {
+it('a watch of the configuration restores its state and reports the changes since the last process once', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 1200 } });
   const remember = join(createTemporaryFolder(), 'configuration.jsonl');
   const options = { watch: 'configuration', path: 'users/resource-policies', stateFile: remember } as const;
@@ -99,7 +99,7 @@ it('restores its state and reports the changes since the last process once', asy
   expect([other.takePayloads(), other.errors]).toEqual([[], []]);
 });
 
-it('treats resources that cannot be read as unchanged', async () => {
+it('a watch of the configuration treats resources that cannot be read as unchanged', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'users' });
   simulator.state.variants.forbiddenBranch = 'users/user-roles';
@@ -121,7 +121,7 @@ it('treats resources that cannot be read as unchanged', async () => {
   expect(takePayloads()).toMatchObject([{ removed: expect.arrayContaining([`${USER_ROLES_PATH}/Night%20shift`]) as unknown }]);
 });
 
-it('reports an appliance that fails during a check and compares with the last complete check', async () => {
+it('a watch of the configuration reports an appliance that fails during a check and compares with the last complete check', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const { watcher, takeTopics, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'users' });
   getClockValues(simulator).set('ntp-server', 'not of this part');
@@ -133,7 +133,7 @@ it('reports an appliance that fails during a check and compares with the last co
   expect(takePayloads()).toMatchObject([{ event: 'reachable' }, { event: 'changed', removed: [], changed: [{ field: '/description' }] }]);
 });
 
-it('shares checks only with watches of the same path and ignore rules', async () => {
+it('a watch of the configuration shares checks only with watches of the same path and ignore rules', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const time = new TestClock();
   const part = { watch: 'configuration', path: 'system' } as const;
@@ -157,7 +157,7 @@ it('shares checks only with watches of the same path and ignore rules', async ()
   expect([one.takeTopics(), two.takeTopics(), other.takeTopics()]).toEqual([['configuration/changed'], ['configuration/changed'], []]);
 });
 
-it('rejects a rule that ignores everything', () => {
+it('a watch of the configuration rejects a rule that ignores everything', () => {
   const gateway = gatewayFor({ url: 'https://127.0.0.1:1' });
   expect(getThrownCode(() => createWatch(gateway, { watch: 'configuration', ignore: ['*'] }))).toBe('BAD_INPUT');
 });

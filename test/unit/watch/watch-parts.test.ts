@@ -55,7 +55,7 @@ describe('SharedPoller', () => {
     return { clock, asked, feed, one, ended, times: () => asked.map(({ at }) => at) };
   }
 
-  it('checks when the first subscriber is due and includes those due within half the shortest interval', async () => {
+  it('SharedPoller checks when the first subscriber is due and includes those due within half the shortest interval', async () => {
     const { clock, feed, one, ended, times } = feeding();
     const [often, soon, late] = [one(100), one(100), one(300)];
     feed.subscribe(often, 40);

@@ -271,7 +271,7 @@ describe('CertificateTracker', () => {
     expect(looks(make, served('A', 40), served('A', 5), served('A', 4))).toEqual([[], [expires(5)], []]);
   });
 
-  it('does not report days that passed before the first check, and starts over for another certificate', () => {
+  it('CertificateTracker does not report days that passed before the first check, and starts over for another certificate', () => {
     const renewed = (days: number) => ({
       event: 'renewed',
       before: 'A',

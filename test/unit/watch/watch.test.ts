@@ -25,7 +25,7 @@ const health = (values: JsonObject) => ({
 const MAINTENANCE = { times: Infinity, match: isInformationRequest, body: '<html>Maintenance</html>' };
 
 describe('a watch of sessions', () => {
-  it('reports a session as ended only when a complete list does not contain it', async () => {
+  it('a watch of sessions reports a session as ended only when a complete list does not contain it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const { sessions } = simulator.state;
     const { watcher, takePayloads } = await startWatch(gateway, { watch: 'sessions' });
@@ -408,7 +408,7 @@ describe('checks of a watch', () => {
   });
 });
 
-it('rejects invalid options', () => {
+it('a watch rejects invalid options', () => {
   const gateway = gatewayFor({ url: 'https://127.0.0.1:1' });
   const code = (options: object): string => getThrownCode(() => createWatch(gateway, { watch: 'health', ...options }));
   expect(code({ watch: 'weather' })).toBe('BAD_CONFIG');

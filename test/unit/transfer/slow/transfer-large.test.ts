@@ -13,7 +13,7 @@ describe.each([
   ['export-xml', 'import-xml', 'xml'],
   ['export-binary', 'import-binary', 'zip'],
 ] as const)('a large %s', (operation, back, verified) => {
-  it('streams while the simulator generates it, and can be imported', async () => {
+  it('a large export streams while the simulator generates it, and can be imported', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeExport: 3 } });
     const file = join(createTemporaryFolder(), 'large');
     const { data, envelope } = await gateway.run(`transfer.${operation}`, { file });
@@ -31,7 +31,7 @@ describe.each([
     ['cut at 99.9 percent', { cut: Math.floor(3 * MIB * 0.999), times: 3 }],
     ['too short, with a length that fits', { truncate: Math.floor(3 * MIB * 0.999) }],
     ['corrupt in one byte', { corrupt: 2 * MIB }],
-  ] as const)('leaves no file when it is %s', async (_name, fault) => {
+  ] as const)('a large export leaves no file when it is %s', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeExport: 3 } });
     const path = createTemporaryFolder();
     simulator.fault({ match: isExport, ...fault });
@@ -40,7 +40,7 @@ describe.each([
   });
 });
 
-it('reports progress when slow and can be canceled', async () => {
+it('a large export reports progress when slow and can be canceled', async () => {
   const { gateway } = await startSimulatorWithGateway({ variants: { largeExport: 8, transferRate: 4000 } });
   const path = createTemporaryFolder();
   const told: Progress[] = [];

@@ -16,7 +16,7 @@ interface Told {
   readonly session: string;
 }
 
-it('reports every start and end of twenty seeded minutes exactly once across two kills', async () => {
+it('a watch of sessions reports every start and end of twenty seeded minutes exactly once across two kills', async () => {
   const simulator = await startTestSimulator({ sessions: 0 });
   const remember = join(folder(), 'sessions.jsonl');
   const script = simulator.script({ seed: 12, starts: 3440, seconds: 1200 });
@@ -77,7 +77,7 @@ it('reports every start and end of twenty seeded minutes exactly once across two
   expect(started.size).toBeGreaterThan(3000);
 });
 
-it('keeps each session in at most 200 bytes', async () => {
+it('a watch of sessions keeps each session in at most 200 bytes', async () => {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;
   const { simulator } = await startSimulatorWithGateway({ sessions: 40_000 });
