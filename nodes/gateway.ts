@@ -13,6 +13,8 @@ import { createDiagnosticsOptions, setNodeRedRuntime } from './diagnostics/obser
 import { registerLookupRoutes } from './admin/lookup-routes';
 import { WatchNode, WATCH_NODE_TYPE } from './watch/watch-node';
 import { registerPreviewRoutes } from './admin/preview-route';
+import { registerFolderRoute } from './admin/folder-route';
+import { registerTryRoute } from './admin/try-route';
 
 /** Registers all node types and admin routes. Node-RED calls it once. */
 export default function gatewayNodes(red: NodeAPI): void {
@@ -46,6 +48,8 @@ export default function gatewayNodes(red: NodeAPI): void {
   registerLookupRoutes(red);
   registerInventoryRoutes(red);
   registerPreviewRoutes(red);
+  registerTryRoute(red);
+  registerFolderRoute(red);
   registerHelpRoute(red);
 }
 

@@ -96,7 +96,7 @@ export function getErrorHeading(node: RedNode, { code, reason }: { code: string;
 }
 
 /** Heading of other errors of the tools that read from the appliance. */
-const FAILED_KEYS = { list: 'list.failed', tree: 'tree.failed', preview: 'preview.failed' } as const;
+const FAILED_KEYS = { list: 'list.failed', tree: 'tree.failed', preview: 'preview.failed', try: 'try.failed' } as const;
 export type LookupTool = keyof typeof FAILED_KEYS;
 
 /** Returns the heading for an error of a tool. `object` is what the tool reads, as the dialog names it. */

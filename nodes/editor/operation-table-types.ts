@@ -17,7 +17,7 @@ export interface FieldInfo {
   /** Known values of the interface. Others are possible. */
   known?: readonly string[];
   names?: ObjectKind;
-  editor?: 'session-filter' | 'resource';
+  editor?: 'session-filter' | 'resource' | 'folder';
   default?: unknown;
   example?: string;
 }

@@ -5,8 +5,13 @@ export type { AreaInfo, FieldInfo, OperationInfo };
 
 let areasByName: Record<string, AreaInfo> = {};
 
+/** The build omits the kind `text` and the usual key of the texts. */
 export function setOperationTable(table: Record<string, AreaInfo>): void {
   areasByName = table;
+  for (const { operations } of Object.values(table))
+    for (const { fields } of Object.values(operations))
+      for (const [name, field] of Object.entries(fields))
+        fields[name] = { ...field, kind: field.kind ?? 'text', text: field.text ?? `field.${name}` };
 }
 
 export function getAreaNames(): string[] {

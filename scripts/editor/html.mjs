@@ -2,9 +2,10 @@
 // gateway.html: one shared script, one form for all action nodes, and a registration for each node type.
 import { createRegistration, createTemplate, removeIndentation, toScriptJson } from './dialog.mjs';
 import { configDialogs, watchDialog } from './dialogs.mjs';
-import { firstOperation, mayWrite, secretsOf } from './table.mjs';
+import { compactTable, firstOperation, mayWrite, secretsOf } from './table.mjs';
 
 /** @import { Area } from '../../src/model/operation.js' */
+/** @import { AreaInfo } from '../../nodes/editor/operation-table-types.js' */
 /** @import { FormPart, Registration } from './dialog.mjs' */
 
 /** Node-RED's runtime needs a template for each type. The script fills it from the shared form. @param {Area} area */
@@ -80,10 +81,10 @@ const createDialog = ({ form, registration, isConfig }) => [
 
 /**
  * Creates the file that Node-RED sends to the browser.
- * @param {{ areas: readonly Area[], table: object, script: string, style: string, actionForm: string }} parts
+ * @param {{ areas: readonly Area[], table: Record<string, AreaInfo>, script: string, style: string, actionForm: string }} parts
  */
 export function buildHtml({ areas, table, script, style, actionForm }) {
-  const shared = `${script.trimEnd()}\ngatewayEditor.start(${toScriptJson(table)});`.replaceAll('</script', '<\\/script');
+  const shared = `${script.trimEnd()}\ngatewayEditor.start(${toScriptJson(compactTable(table))});`.replaceAll('</script', '<\\/script');
   const html = [
     `<style>\n${style.trim()}\n</style>`,
     `<script type="text/javascript">\n${shared}\n</script>`,

@@ -112,6 +112,15 @@ export function buildTable(areas) {
   return { table, texts };
 }
 
+/** Omits what `setOperationTable` of the editor adds again: every page loads the table. @param {Record<string, AreaInfo>} table */
+export function compactTable(table) {
+  return JSON.parse(JSON.stringify(table), (_key, value) => {
+    if (typeof value?.text !== 'string' || typeof value.kind !== 'string') return value;
+    const { kind, text, ...rest } = value;
+    return { ...(kind !== 'text' && { kind }), ...(!text.startsWith('field.') && { text }), ...rest };
+  });
+}
+
 /** The operation that a new node begins with: the first that destroys nothing. @param {Area} area */
 export function firstOperation(area) {
   const names = Object.keys(area.operations);

@@ -35,7 +35,11 @@ export const auditArea = defineArea({
           default: 'appliance',
           guard: true,
         }),
-        folder: textField('Folder', 'Folder of a snapshot, for the source `folder`.', { guard: true, example: '/var/lib/gateway/vpn-1' }),
+        folder: textField('Folder', 'Folder of a snapshot, for the source `folder`.', {
+          guard: true,
+          editor: 'folder',
+          example: '/var/lib/gateway/vpn-1',
+        }),
         snapshot: subjectField(
           objectField('Snapshot', 'A snapshot that `take` returned, for the source `message`.', {
             example: { format: 'gateway-snapshot/1', appliance: 'vpn-1', path: '/api/v1/configuration', resources: {} },

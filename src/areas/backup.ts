@@ -16,6 +16,7 @@ const loadBackup = () => import('../backup/index.js');
 const folderField = requiredField(
   textField('Folder', 'Folder of the backups, on the machine that runs Node-RED. It must exist.', {
     guard: true,
+    editor: 'folder',
     example: '/var/backups/gateway',
     check: (path) => (path.trim() === '' ? 'is blank.' : undefined),
   }),

@@ -11,6 +11,7 @@ const folderField = textField(
   'Folder of the snapshot, on the machine that runs Node-RED. Each appliance needs a separate folder.',
   {
     guard: true,
+    editor: 'folder',
     example: '/var/lib/gateway/vpn-1',
     check: (folderPath) => (folderPath.trim() === '' ? 'is blank.' : undefined),
   },

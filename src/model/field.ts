@@ -65,7 +65,7 @@ export interface Field<T = unknown, R extends boolean = boolean> {
   /** The kind of object that the field names. The dialog offers the existing ones. */
   readonly names?: ObjectKind;
   /** A special editor of the dialog, besides text. */
-  readonly editor?: 'session-filter' | 'resource';
+  readonly editor?: 'session-filter' | 'resource' | 'folder';
   /** The format of a text. The dialog checks it too. */
   readonly rule?: TextRule;
   /** The range of a number; a count is a whole number of at least 1. The dialog checks it too. */

@@ -235,4 +235,39 @@ describe('the lookup routes', () => {
     }
     expect(rig.sim.requests.length).toBe(before);
   });
+
+  const tryNow = (more: object): Promise<Record<string, unknown>> =>
+    ask('try', { id: 'new', appliance: { id: 'a1' }, operationType: 'op', fields: {}, message: {}, ...more }) as never;
+
+  it('the lookup routes run a read of a dialog and return its first entries', async () => {
+    await rig.deploy(deployed);
+    const listed = await tryNow({ type: 'gateway-sessions', operation: 'list' });
+    expect(listed).toMatchObject({ ok: true, operation: 'sessions.list', total: 400 });
+    expect(listed.data).toHaveLength(100);
+    const fields = { server: { type: 'str', value: 'System Local' } };
+    expect(await tryNow({ type: 'gateway-users', operation: 'list', fields })).toMatchObject({
+      ok: true,
+      data: expect.any(Array) as unknown,
+    });
+    expect(await tryNow({ type: 'gateway-transfer', operation: 'export-xml' })).toMatchObject({
+      ok: true,
+      bytes: expect.any(Number) as unknown,
+    });
+  });
+
+  it('the lookup routes run no write, open no file and use no secret for a dialog', async () => {
+    await rig.deploy(deployed);
+    const from = rig.sim.requests.length;
+    const folder = { type: 'str', value: '/etc' };
+    const refused: [object, RegExp][] = [
+      [{ type: 'gateway-sessions', operation: 'kill-all' }, /Only an operation that reads/],
+      [{ type: 'gateway-backup', operation: 'list', fields: { folder } }, /folder leads to the Node-RED machine/],
+      [{ type: 'gateway-audit', operation: 'run', fields: { rules: folder } }, /rules leads to the Node-RED machine/],
+      [{ type: 'gateway-transfer', operation: 'export-binary', fields: { password: { type: 'cred', value: '' } } }, /password is a secret/],
+      [{ type: 'gateway-login', operation: 'login' }, /no preview/],
+    ];
+    for (const [body, message] of refused)
+      expect(await tryNow(body)).toMatchObject({ ok: false, code: 'BAD_INPUT', message: expect.stringMatching(message) as unknown });
+    expect(rig.sim.requests.length).toBe(from);
+  });
 });

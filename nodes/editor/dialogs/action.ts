@@ -3,7 +3,7 @@ import { checkOperation, checkOutput } from './action-validators';
 import { FieldRow, showFieldRows } from '../fields/field-row';
 import { isForManyAppliances, openManyAppliances, saveManyAppliances } from './many-appliances';
 import { setHelpNode } from '../help';
-import { clearPreview, attachPreviewButton } from './preview-button';
+import { clearPreview, attachPreviewButtons } from './preview-button';
 import { describeDefaultSource, readValueSources, type ValueSources } from '../fields/value-types';
 import { labelFormButtons, labelTypedInput } from '../fields/row-elements';
 import { getCurrentValue, setOpenNode, consumeJustPlaced } from '../dialog-state';
@@ -40,7 +40,7 @@ export function openAction(node: RedNode): void {
   openOutput(node);
   openFailures(node);
   labelFormButtons();
-  attachPreviewButton(node, collectValueSources);
+  attachPreviewButtons(node, collectValueSources);
   if (consumeJustPlaced(node)) setTimeout(offerOperations, DIALOG_SLIDE_MS);
 }
 
@@ -213,6 +213,7 @@ function showOperation(node: RedNode): void {
   $('.gateway-before-fields').toggle(Object.keys(fields).length > 0);
   showAllowDestroy(node);
   $('.gateway-dry-run, .gateway-approval').toggle(operation?.effect !== 'read');
+  $('#gateway-try').toggle(operation?.effect === 'read');
   clearPreview();
   setHelpNode(node);
   RED.tray.resize();

@@ -1,43 +1,46 @@
 import { toApplianceReference, postToAppliance, getToolErrorHeading } from '../api';
+import type { PreviewOptions } from '../panels/types';
 import type { ValueSources } from '../fields/value-types';
 import { getCurrentValue } from '../dialog-state';
 import { getAreaName, getAllFields, findOperation, getOperations, type FieldInfo } from '../operation-table';
 import { loadPanels } from '../fields/field-tools';
 
-/** Connects the preview button with the values of the dialog. */
-export function attachPreviewButton(node: RedNode, getValueSources: () => ValueSources): void {
-  const container = $('.gateway-preview-place');
-  // Keeps the focus in the field: leaving it can move the button away before the click.
-  $('#gateway-preview').on('mousedown', (event) => event.preventDefault());
-  $('#gateway-preview').on('click', () => {
-    void loadPanels().then(
-      ({ preview }) =>
-        preview({
-          node,
-          container,
-          body: () => ({
-            ...{
-              id: node.id,
-              type: node.type,
-              operation: getCurrentValue(node, 'operation'),
-              operationType: getCurrentValue(node, 'operationType'),
-            },
-            allowDestroy: $('#node-input-allowDestroy').prop('checked') === true,
-            fields: getValueSources(),
-          }),
-          label: (name) => node._(`${getAreaName(node)}.operation.${name.replace(/^.*\./, '')}.label`),
-          createSample: () => createSampleMessage(node, getValueSources()),
-          fetchLastMessage: () => postToAppliance(node, 'last', { id: node.id }),
-          post: (body) => {
-            const appliance = toApplianceReference(node);
-            if (appliance) return postToAppliance(node, 'preview', { ...body, appliance });
-            return Promise.resolve({ ok: false, code: 'BAD_CONFIG', message: node._('check.appliance-missing') });
-          },
-          heading: (dialogNode, error) => getToolErrorHeading(dialogNode, error, 'preview'),
-        }),
-      () => RED.notify(node._('test.unreachable-help'), 'error'),
-    );
-  });
+/** Connects the buttons *Preview* and *Try now* with the values of the dialog. */
+export function attachPreviewButtons(node: RedNode, getValueSources: () => ValueSources): void {
+  for (const route of ['preview', 'try'] as const)
+    // Keeps the focus in the field: leaving it can move the button away before the click.
+    $(`#gateway-${route}`)
+      .on('mousedown', (event) => event.preventDefault())
+      .on('click', () => {
+        void loadPanels().then(
+          (panels) => panels[route](createOptions(node, getValueSources, route)),
+          () => RED.notify(node._('test.unreachable-help'), 'error'),
+        );
+      });
+}
+
+function createOptions(node: RedNode, getValueSources: () => ValueSources, route: 'preview' | 'try'): PreviewOptions {
+  return {
+    node,
+    container: $('.gateway-preview-place'),
+    body: () => ({
+      id: node.id,
+      type: node.type,
+      operation: getCurrentValue(node, 'operation'),
+      operationType: getCurrentValue(node, 'operationType'),
+      allowDestroy: $('#node-input-allowDestroy').prop('checked') === true,
+      fields: getValueSources(),
+    }),
+    label: (name) => node._(`${getAreaName(node)}.operation.${name.replace(/^.*\./, '')}.label`),
+    createSample: () => createSampleMessage(node, getValueSources()),
+    fetchLastMessage: () => postToAppliance(node, 'last', { id: node.id }),
+    post: (body) => {
+      const appliance = toApplianceReference(node);
+      if (appliance) return postToAppliance(node, route, { ...body, appliance });
+      return Promise.resolve({ ok: false, code: 'BAD_CONFIG', message: node._('check.appliance-missing') });
+    },
+    heading: (dialogNode, error) => getToolErrorHeading(dialogNode, error, route),
+  };
 }
 
 /** Removes the preview of the previous operation. */

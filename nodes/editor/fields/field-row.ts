@@ -191,6 +191,7 @@ export class FieldRow implements ToolTarget {
     this.textBox.attr('aria-invalid', String(complaint !== undefined));
     if (!this.field) return;
     this.refreshCheckbox(this.field);
+    this.tools.checkFolder(this);
     labelControls(this.elements.container, this.label(this.field));
   }
 

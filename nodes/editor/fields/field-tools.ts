@@ -11,7 +11,7 @@ export interface ToolTarget extends PanelTarget {
 }
 
 /** A tool that helps to fill a field. Its panel is loaded on first use. */
-export type ToolName = 'pick' | 'known' | 'tree' | 'filter' | 'current';
+export type ToolName = 'pick' | 'known' | 'tree' | 'filter' | 'current' | 'folder';
 
 const ICONS: Record<ToolName, string> = {
   pick: 'fa-search',
@@ -19,6 +19,7 @@ const ICONS: Record<ToolName, string> = {
   tree: 'fa-sitemap',
   filter: 'fa-filter',
   current: 'fa-download',
+  folder: 'fa-folder-open-o',
 };
 
 export function getToolNames(field: FieldInfo): ToolName[] {
@@ -27,6 +28,7 @@ export function getToolNames(field: FieldInfo): ToolName[] {
   if (field.known) tools.push('known');
   if (field.editor === 'session-filter') tools.push('filter');
   if (field.editor === 'resource') tools.push('current');
+  if (field.editor === 'folder') tools.push('folder');
   return tools;
 }
 
@@ -85,6 +87,21 @@ export class FieldTools {
       loadPanels().catch(() => undefined);
   }
 
+  /** Shows whether the folder in a row exists. */
+  checkFolder(target: ToolTarget): void {
+    if (target.currentField?.editor !== 'folder' || !RED.user.hasPermission('gateway-appliance.write')) return;
+    const options = {
+      node: this.node,
+      target,
+      postLocal: (route: string, body: Record<string, unknown>) => postToAppliance(this.node, route, body),
+    };
+    if (loading || target.get())
+      loadPanels().then(
+        ({ checkFolder }) => checkFolder(options),
+        () => undefined,
+      );
+  }
+
   contains(element: Element | null): boolean {
     return Boolean(element?.closest('.gateway-panel'));
   }
@@ -105,6 +122,7 @@ export class FieldTools {
         target,
         field,
         ...bindToAppliance(this.node),
+        postLocal: (route, body) => postToAppliance(this.node, route, body),
         heading: getToolErrorHeading,
         getFieldLabel: (name) => getFieldLabel(this.node, name),
         getLiteralTexts: this.getLiteralTexts,

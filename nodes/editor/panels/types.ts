@@ -16,6 +16,8 @@ export interface PanelOptions {
   readonly target: PanelTarget;
   readonly field: FieldInfo;
   readonly post: (route: string, body: Record<string, unknown>) => Promise<ApiResult>;
+  /** Calls a route that needs no appliance. */
+  readonly postLocal: (route: string, body: Record<string, unknown>) => Promise<ApiResult>;
   /** Cache key of a deployed appliance. */
   readonly applianceKey: string | undefined;
   /** Returns the heading of an error. `object` is what the tool reads. */
@@ -38,9 +40,16 @@ export interface Panels {
   tree(options: PanelOptions): OpenPanel;
   filter(options: PanelOptions): OpenPanel;
   current(options: PanelOptions): OpenPanel;
+  folder(options: PanelOptions): OpenPanel;
+  /** Shows below a field whether its folder exists. */
+  readonly checkFolder: (options: FolderCheckOptions) => void;
   readonly preview: (options: PreviewOptions) => void;
+  readonly try: (options: PreviewOptions) => void;
   readonly test: (options: ConnectionTestOptions) => Promise<void>;
 }
+
+/** The arguments of the check of a folder. */
+export type FolderCheckOptions = Pick<PanelOptions, 'node' | 'target' | 'postLocal'>;
 
 /** The arguments of the preview. */
 export interface PreviewOptions {

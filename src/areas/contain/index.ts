@@ -14,6 +14,7 @@ const folderField = textField(
   'Stores the containments on the machine that runs Node-RED, so that they survive a restart. The folder must exist.',
   {
     guard: true,
+    editor: 'folder',
     example: '/var/lib/gateway/contained',
     check: (path) => (path.trim() === '' ? 'is blank.' : undefined),
   },

@@ -1,0 +1,67 @@
+import type { NodeAPI } from 'node-red';
+import { badInput } from '../../src/model/error';
+import type { Gateway } from '../../src/gateway';
+import { isObject, type JsonObject } from '../../src/model/json';
+import { MASK, redactSecrets } from '../../src/model/redaction';
+import { trusted, safeMessage } from '../../src/model/safe-message';
+import { registerAdminRoute } from './admin-route';
+import { readDialogOperation } from './dialog-operation';
+import { withDialogGateway } from './draft-gateways';
+
+const MAX_TRY_MS = 30_000;
+/** The table of the dialog shows at most this many. */
+const MAX_ROWS = 100;
+const MAX_RESULT_CHARACTERS = 300_000;
+/** A longer text is a document, such as an export with secrets. */
+const MAX_TEXT_CHARACTERS = 2000;
+
+/** What the dialog shows of the data: a table needs no more than its first rows. */
+export interface TryResult {
+  readonly data?: unknown;
+  /** Entries of a list, of which `data` has the first. */
+  readonly total?: number;
+  /** Size of data that is not shown. */
+  readonly bytes?: number;
+}
+
+/** `POST /gateway-appliance/try` runs a read as the dialog describes it, and returns its data with masked secrets. */
+export function registerTryRoute(red: NodeAPI): void {
+  registerAdminRoute(red, '/gateway-appliance/try', (body, clientSignal) =>
+    withDialogGateway(red, body, (gateway) => tryRead(red, gateway, body, clientSignal)),
+  );
+}
+
+async function tryRead(
+  red: NodeAPI,
+  gateway: Gateway,
+  body: Readonly<JsonObject>,
+  clientSignal: AbortSignal,
+): Promise<Record<string, unknown>> {
+  const { name, operation, input } = await readDialogOperation(red, body);
+  if (operation.effect !== 'read') throw badInput('Only an operation that reads can be tried. Use the preview for a change.');
+  for (const [field, { secret }] of Object.entries(operation.fields))
+    if (secret && input[field] === MASK)
+      throw badInput(safeMessage`${trusted(field)} is a secret of the node, which only the node itself uses. Deploy the node and run it.`);
+  const signal = AbortSignal.any([clientSignal, AbortSignal.timeout(MAX_TRY_MS)]);
+  const started = performance.now();
+  const { data } = await gateway.run(name, input, { signal });
+  return { operation: name, ms: Math.round(performance.now() - started), ...toTryResult(data) };
+}
+
+/** Masks secrets and leaves out what the dialog cannot show. */
+export function toTryResult(data: unknown): TryResult {
+  if (Buffer.isBuffer(data)) return { bytes: data.length };
+  if (typeof data === 'string')
+    return data.length > MAX_TEXT_CHARACTERS ? { bytes: Buffer.byteLength(data) } : { data: redactSecrets(data) };
+  if (Array.isArray(data)) return toListResult(data);
+  if (!isObject(data)) return { data };
+  const shown = redactSecrets(data);
+  const { length } = JSON.stringify(shown);
+  return length > MAX_RESULT_CHARACTERS ? { bytes: length } : { data: shown };
+}
+
+function toListResult(list: readonly unknown[]): TryResult {
+  let rows = redactSecrets(list.slice(0, MAX_ROWS));
+  while (rows.length > 1 && JSON.stringify(rows).length > MAX_RESULT_CHARACTERS) rows = rows.slice(0, Math.ceil(rows.length / 2));
+  return { data: rows, total: list.length };
+}
