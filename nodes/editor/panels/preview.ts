@@ -11,7 +11,11 @@ interface PlannedRequest {
 
 /** Shows what the node would send for its last message, or for a sample message. */
 export function openPreviewPanel(options: PreviewOptions): void {
-  openMessagePanel(options, { again: options.node._('preview.show'), render: (result, answer) => renderResult(options, result, answer) });
+  openMessagePanel(options, {
+    again: options.node._('preview.show'),
+    texts: 'preview',
+    render: (result, answer) => renderResult(options, result, answer),
+  });
 }
 
 interface PreviewResult {

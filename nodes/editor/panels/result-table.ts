@@ -6,6 +6,7 @@ export interface ResultTable {
 
 const MAX_COLUMNS = 6;
 const MAX_CELL_CHARACTERS = 120;
+const MAX_SHORT_CHARACTERS = 40;
 
 /** Turns the data of a read into a table. Columns with plain values come before nested ones. */
 export function toResultTable(data: unknown): ResultTable {
@@ -22,14 +23,19 @@ export function toResultTable(data: unknown): ResultTable {
 /** Returns the columns with the most values, in the order of the data. */
 function chooseColumns(rows: readonly Record<string, unknown>[]): string[] {
   const scores = new Map<string, number>();
-  for (const row of rows) for (const [name, value] of Object.entries(row)) scores.set(name, (scores.get(name) ?? 0) + getScore(value));
+  for (const row of rows)
+    for (const [name, value] of Object.entries(row)) scores.set(name, (scores.get(name) ?? 0) + getScore(name, value));
   const best = [...scores].sort(([, a], [, b]) => b - a).slice(0, MAX_COLUMNS);
   return [...scores.keys()].filter((name) => best.some(([chosen]) => chosen === name));
 }
 
-function getScore(value: unknown): number {
+/** Names, addresses and states come before identifiers and long texts. */
+const TELLING = /(^|-)(name|username|user|ip|realm|roles?|state|status|time|date|enabled|type)$/;
+
+function getScore(name: string, value: unknown): number {
   if (value === null || value === undefined || value === '') return 0;
-  return typeof value === 'object' ? 1 : 2;
+  if (typeof value === 'object' || (typeof value === 'string' && value.length > MAX_SHORT_CHARACTERS)) return 1;
+  return TELLING.test(name) ? 3 : 2;
 }
 
 function toCell(value: unknown): string {

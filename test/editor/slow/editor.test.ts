@@ -177,7 +177,7 @@ describe('the English catalog', () => {
   /** A template such as `test.code.${code}` uses every text below its prefix. */
   const composed = [
     ...code.matchAll(
-      /`((?:action|appliance|check|current|filter|inventory|list|preview|search|source|test|title|tool|tree|trust|watch)\.[\w.-]*)\$\{/g,
+      /`((?:action|appliance|check|current|filter|folder|inventory|list|preview|search|source|test|title|tool|tree|trust|try|watch)\.[\w.-]*)\$\{/g,
     ),
   ].map(([, prefix = '']) => prefix);
   const tableKeys = new Set(areas.flatMap(({ name }) => [`${name}.label`, `${name}.palette`]));
@@ -188,7 +188,9 @@ describe('the English catalog', () => {
     const usedKeys = [
       ...inTemplates,
       ...singular,
-      ...literal.filter((key) => /^(action|appliance|check|common|current|filter|list|source|test|tool|tree|trust|watch)\./.test(key)),
+      ...literal.filter((key) =>
+        /^(action|appliance|check|common|current|filter|folder|list|source|test|tool|tree|trust|try|watch)\./.test(key),
+      ),
     ];
     expect(usedKeys.filter((key) => !catalog.has(key))).toEqual([]);
     for (const prefix of composed)
