@@ -8,7 +8,7 @@ import type { Operation, OperationContext, Progress } from './model/operation';
 import type { Redactor } from './model/redaction';
 import { trusted } from './model/safe-message';
 import { isRehearsing } from './model/settings';
-import { findInputSecrets } from './model/secrets';
+import { findInputSecrets, mayHoldInputSecrets } from './model/secrets';
 import { defaultTranslate, type Translate } from './model/summary';
 import { Approval, type RequestApproval } from './run/approval';
 import { createEnvelope, createRunFailureEnvelope, redactWriteEnvelope, type RunInfo } from './run/envelope';
@@ -66,6 +66,7 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
   readonly context: RunContext;
   #parsedInput: ParsedInput | undefined;
   #interceptor: WriteInterceptor | undefined;
+  #hasSlot = false;
 
   constructor(environment: RunEnvironment, name: string, input: Input, runOptions: RunOptions, planning?: PlannedRunOptions) {
     const operation = operations.get(name);
@@ -76,7 +77,9 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
     this.environment = environment;
     this.isWrite = operation?.effect !== 'read';
     this.dryRun = planning !== undefined || runOptions.dryRun === true || environment.gatewayContext.settings.dryRun === true;
-    this.redactor = environment.redactor.with(findInputSecrets(operation?.fields, input));
+    const { redactor } = environment;
+    const { fields } = operation ?? {};
+    this.redactor = mayHoldInputSecrets(fields, input) ? redactor.with(findInputSecrets(fields, input)) : redactor;
     const { approve } = runOptions;
     this.approval = approve && this.isWrite && !this.dryRun ? new Approval(exemptFromLimit(approve, environment.inFlightLimit)) : undefined;
     this.gate = planning?.gate ?? this.approval;
@@ -134,6 +137,17 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
 
   get shouldProveLogin(): boolean {
     return this.#parsedInput?.['prove-login'] !== false;
+  }
+
+  /** Errors: `LIMIT` when too many runs are in flight. */
+  acquireSlot(): void {
+    this.environment.inFlightLimit?.acquire();
+    this.#hasSlot = true;
+  }
+
+  releaseSlot(): void {
+    if (this.#hasSlot) this.environment.inFlightLimit?.release();
+    this.#hasSlot = false;
   }
 
   set parsedInput(input: ParsedInput) {

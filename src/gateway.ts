@@ -13,6 +13,7 @@ import { toCounterValues, type CounterValues } from './model/counters';
 import { asGatewayError, GatewayError } from './model/error';
 import type { ParsedInput } from './model/field';
 import { parseInput } from './model/input';
+import type { JsonObject } from './model/json';
 import type { Operation } from './model/operation';
 import { processCoordination } from './model/process-coordination';
 import { RecordSigner } from './model/record-signer';
@@ -21,7 +22,7 @@ import { trusted, safeMessage } from './model/safe-message';
 import { checkSettings, isRehearsing, type CheckedSettings, type Settings } from './model/settings';
 import { listSettingsSecrets } from './model/settings-secrets';
 import { Rehearsal } from './rehearsal/rehearsal';
-import type { ApprovalRecord, Proposal } from './run/approval';
+import type { Approval, ApprovalRecord, Proposal } from './run/approval';
 import type { GatewayContext } from './run/gateway-context';
 import { IdentityPin } from './run/identity-pin';
 import { InFlightLimit } from './run/in-flight-limit';
@@ -163,32 +164,53 @@ export class Gateway {
     return { operation: name, appliance: this.name, summary, plan, wouldChange: wouldChange === true };
   }
 
-  async #execute(run: GatewayRun, perform: PerformOperation = performOperation): Promise<RunOutcome> {
-    const { context, approval } = run;
-    const { inFlightLimit } = run.environment;
-    let hasSlot = false;
+  /** Waits only for the approval, if there is one, and for the operation. */
+  #execute(run: GatewayRun, perform: PerformOperation = performOperation): Promise<RunOutcome> {
     this.#runningCount++;
     try {
       const operation = getOperation(run.name);
       assertOperationAllowed(run.name, operation, this.#settings.permissions);
-      inFlightLimit?.acquire();
-      hasSlot = true;
+      run.acquireSlot();
       const input = (run.parsedInput = parseInput(operation, run.input));
-      if (approval) {
-        const addApproval = (approved: ApprovalRecord): void => context.addToEnvelope({ approved });
-        await approval.obtain((gate) => this.#plan(run, gate), run.signal, addApproval);
-      }
-      return run.toOutcome(await perform(input, context, operation));
+      const pending = run.approval
+        ? this.#obtainApproval(run, run.approval).then(() => perform(input, run.context, operation))
+        : perform(input, run.context, operation);
+      return pending.then(
+        (result) => this.#succeed(run, input, result),
+        (thrown) => this.#fail(run, thrown),
+      );
     } catch (thrown) {
-      const error = run.toError(thrown);
-      context.counters.countFailure(error.code);
-      throw error;
-    } finally {
-      context.end();
-      context.counters.runs++;
-      if (hasSlot) inFlightLimit?.release();
-      this.#runningCount--;
+      return this.#fail(run, thrown);
     }
+  }
+
+  #obtainApproval(run: GatewayRun, approval: Approval): Promise<void> {
+    const addApproval = (approved: ApprovalRecord): void => run.context.addToEnvelope({ approved });
+    return approval.obtain((gate) => this.#plan(run, gate), run.signal, addApproval);
+  }
+
+  #succeed(run: GatewayRun, input: ParsedInput, result: unknown): RunOutcome | Promise<RunOutcome> {
+    try {
+      const outcome = run.toOutcome(convertDocument(run, input, result));
+      this.#end(run);
+      return outcome;
+    } catch (thrown) {
+      return this.#fail(run, thrown);
+    }
+  }
+
+  #fail(run: GatewayRun, thrown: unknown): Promise<RunOutcome> {
+    const error = run.toError(thrown);
+    run.context.counters.countFailure(error.code);
+    this.#end(run);
+    return Promise.reject(error);
+  }
+
+  #end(run: GatewayRun): void {
+    run.context.end();
+    run.context.counters.runs++;
+    run.releaseSlot();
+    this.#runningCount--;
   }
 
   /** Reads the configuration like `snapshot.take`, as serialized texts. With `previous`, unchanged resources share its memory. */
@@ -258,8 +280,13 @@ function performOperation(input: ParsedInput, call: RunContext, operation: Opera
   if (!operation.request) throw new GatewayError('BAD_INPUT', 'This operation has nothing to send.');
   const request = operation.request(input, call.gatewayContext.settings.prefix);
   if (operation.effect !== 'read') return input['missing-ok'] === true ? deleteIfExists(request, call) : call.write(request);
-  const document = call.read(request);
-  return operation.read ? document.then((body) => operation.read?.(body, input, (fields) => call.addToEnvelope(fields))) : document;
+  return call.read(request);
+}
+
+/** Converts the document of a read of one exchange to the data of the operation. */
+function convertDocument({ operation, context }: GatewayRun, input: ParsedInput, result: unknown): unknown {
+  if (!operation?.read || operation.run || operation.effect !== 'read') return result;
+  return operation.read(result as JsonObject, input, (fields) => context.addToEnvelope(fields));
 }
 
 async function findCopy(rehearsal: Rehearsal): Promise<Pick<CheckedSettings, 'origin' | 'tls'>> {

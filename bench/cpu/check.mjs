@@ -25,9 +25,7 @@ const { values: options } = parseArgs({
 });
 const limitsFile = join(root, 'bench', 'cpu', 'limits.json');
 const builds = [options.nodes, ...(options.against ? [options.against] : [])].map((file) => resolve(file));
-const contenders = await Promise.all(
-  builds.map(async (file) => ({ file, worker: await startWorker(file), samples: createSamples() })),
-);
+const contenders = await Promise.all(builds.map(async (file) => ({ file, worker: await startWorker(file), samples: createSamples() })));
 
 if (options.promises) {
   for (const { file, worker } of contenders) {

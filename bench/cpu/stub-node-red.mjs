@@ -50,7 +50,14 @@ export function loadNodes(nodesFile, userDir) {
       const constructor = types.get(definition['type']);
       if (!constructor) throw new Error(`There is no node type ${definition['type']}.`);
       /** @type {StubNode} */
-      const node = Object.create({ ...EventEmitter.prototype, status: ignore, metric: () => false, log: ignore, warn: ignore, error: ignore });
+      const node = Object.create({
+        ...EventEmitter.prototype,
+        status: ignore,
+        metric: () => false,
+        log: ignore,
+        warn: ignore,
+        error: ignore,
+      });
       EventEmitter.call(node);
       constructor.call(node, Object.assign(definition, { credentials }));
       nodes.set(definition['id'], node);

@@ -28,7 +28,12 @@ const appliance = (/** @type {string} */ id, /** @type {object} */ more = {}) =>
 appliance('plain');
 appliance('journaled', { journal: join(folder, 'journal') });
 
-const action = (/** @type {string} */ type, /** @type {string} */ operation, /** @type {string} */ applianceId, /** @type {object} */ fields = {}) =>
+const action = (
+  /** @type {string} */ type,
+  /** @type {string} */ operation,
+  /** @type {string} */ applianceId,
+  /** @type {object} */ fields = {},
+) =>
   runtime.start({
     ...{ id: `${operation}-${applianceId}`, type, operation, operationType: 'op', appliance: applianceId, fields },
     ...{ output: 'payload', failures: 'catch', z: 'tab', wires: [[]] },
@@ -58,7 +63,7 @@ function toMs({ user, system }) {
  * @param {number} inFlight
  */
 function sendMessages(kind, count, inFlight) {
-  const { node, payload } = kinds[kind] ?? kinds['read'];
+  const { node, payload } = /** @type {NonNullable<typeof kinds[string]>} */ (kinds[kind]);
   return new Promise((resolve, reject) => {
     let sent = 0;
     let open = 0;

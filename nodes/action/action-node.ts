@@ -1,16 +1,15 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import type { RunOptions } from '../../src/gateway';
+import type { Gateway, RunOptions } from '../../src/gateway';
+import type { ApplianceTarget } from '../../src/inventory';
 import type { Initiator } from '../../src/journal/record-writes';
-import { LightAbortController } from '../../src/model/abort';
 import { asGatewayError, badInput, GatewayError } from '../../src/model/error';
-import { parseField } from '../../src/model/input';
 import { isObject } from '../../src/model/json';
-import { booleanField, type Area } from '../../src/model/operation';
+import type { Area } from '../../src/model/operation';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 import { UnorderedList } from '../../src/model/unordered-list';
 import { ApplianceNode, waitForApplianceLists } from '../appliance/appliance-node';
 import { readApprovalDecision, type ApprovalDecision } from './approvals';
-import { readCancel, isStreamingMessage } from './control-messages';
+import { assertNoCancel, isDryRunRequested, readCancel, isStreamingMessage } from './control-messages';
 import { logWriteAfterClose } from './log-on-close';
 import type { ManyAppliancesRunner } from './many-appliances';
 import { emitMetrics } from '../diagnostics/observe';
@@ -20,7 +19,7 @@ import { normalizeMessage, type OutputProperty } from '../message/output-propert
 import { getNodeOrigin } from '../common/node-origin';
 import { ReachabilitySubscription, reportReachability } from '../status/reachability';
 import { onInput, type DoneCallback, type SendCallback } from '../message/on-input';
-import { awaitBeforeSending, type MessageRun } from './message-run';
+import { awaitBeforeSending, MessageRun } from './message-run';
 import { LastMessage } from '../message/last-message';
 import { assertDepth } from '../message/message-depth';
 import { getTargetAppliance, hasFailureOutput, hasMissingReference, parseNodeConfig, type NodeConfig } from './node-config';
@@ -37,7 +36,8 @@ import { StatusReporter, type StatusProgress } from '../status/node-status';
 
 /** Node-RED waits 15 s for a node to close, then logs an error. */
 const MAX_CLOSE_WAIT_MS = 14_000;
-const DRY_RUN_FIELD = booleanField('Dry run', '');
+/** For messages that end at once. */
+const DONE = Promise.resolve();
 
 /** The runtime of all action nodes. What differs between areas is in their operation tables. */
 export class ActionNode {
@@ -72,45 +72,57 @@ export class ActionNode {
     node.on('close', (_removed: boolean, done: () => void) => this.#close(done));
   }
 
-  async #receive(received: Message, send: SendCallback, done: DoneCallback): Promise<void> {
+  #receive(received: Message, send: SendCallback, done: DoneCallback): Promise<void> {
     const message = this.#normalize(received);
     const cancelTarget = readCancel(message.cancel);
     if (cancelTarget !== undefined) {
       this.#cancel(cancelTarget);
       done();
-      return;
+      return DONE;
     }
-    const run: MessageRun = {
-      message,
-      send,
-      abort: new LightAbortController(),
-      operation: this.#area.name,
-      appliance: '',
-      isWriting: false,
-      sentCount: 0,
-      index: 0,
-    };
+    const run = new MessageRun(message, send, this.#area.name);
     const decision = readApprovalDecision(message);
-    if (decision) return this.#decide(run, decision, done);
+    if (decision) {
+      this.#decide(run, decision, done);
+      return DONE;
+    }
     this.#lastMessage.record(message);
     this.#runs.add(run);
     this.#status.startRun();
+    try {
+      return this.#perform(run).then(
+        (status) => this.#succeed(run, done, status),
+        (thrown) => this.#fail(run, done, thrown),
+      );
+    } catch (thrown) {
+      this.#fail(run, done, thrown);
+      return DONE;
+    }
+  }
+
+  #succeed(run: MessageRun, done: DoneCallback, status: StatusText): void {
+    reportReachability(run.applianceId);
+    this.#end(run, done, status, undefined);
+  }
+
+  #fail(run: MessageRun, done: DoneCallback, thrown: unknown): void {
     let error: GatewayError | undefined;
     let status = statusForErrorCode('BAD_RESPONSE');
     try {
-      status = await this.#perform(run);
-      reportReachability(run.applianceId);
-    } catch (thrown) {
       error = this.#settler.recordFailure(run, asGatewayError(thrown));
       reportReachability(run.applianceId, error);
       status = this.#settler.statusFor(run, error);
     } finally {
-      this.#runs.delete(run);
-      this.#status.finishRun(run, status);
-      if (this.#closed && run.isWriting) logWriteAfterClose(this.#red, this.#node, run, error ?? 'done');
-      emitMetrics(this.#node, message);
-      this.#conclude(run, done, error);
+      this.#end(run, done, status, error);
     }
+  }
+
+  #end(run: MessageRun, done: DoneCallback, status: StatusText, error: GatewayError | undefined): void {
+    this.#runs.delete(run);
+    this.#status.finishRun(run, status);
+    if (this.#closed && run.isWriting) logWriteAfterClose(this.#red, this.#node, run, error ?? 'done');
+    emitMetrics(this.#node, run.message);
+    this.#conclude(run, done, error);
   }
 
   /** A message that approves or rejects another message has no outcome except a failure. */
@@ -127,38 +139,59 @@ export class ActionNode {
     this.#conclude(run, done, error);
   }
 
-  /** Runs one message on one appliance and sends the result to the first output. */
-  async #perform(run: MessageRun): Promise<StatusText> {
-    const { message } = run;
+  /** Runs one message and sends the result to the first output. It waits only for values that are not there yet, and for the run. */
+  #perform(run: MessageRun): Promise<StatusText> {
+    const { payload } = run.message;
     if (this.#closed)
       throw new GatewayError('ABORTED', 'The node was closing when this message arrived. Nothing was sent.', { sent: false });
-    assertDepth({ payload: message.payload });
+    if (typeof payload === 'object' && payload !== null) assertDepth({ payload });
     if (this.#config instanceof GatewayError) throw this.#config;
-    const { operationSelector, output, enforcement, manyAppliances } = this.#config;
-    if (manyAppliances) return this.#performMany(run, this.#config, manyAppliances);
-    const pending = this.#config.applianceId === undefined ? waitForApplianceLists() : undefined;
-    if (pending) await awaitBeforeSending(pending, run.abort);
-    const appliance = getTargetAppliance(this.#config, message);
+    const config = this.#config;
+    if (config.manyAppliances) return this.#performMany(run, config, config.manyAppliances);
+    const pending = config.applianceId === undefined ? waitForApplianceLists() : undefined;
+    if (pending) return awaitBeforeSending(pending, run.abort).then(() => this.#selectOperation(run, config));
+    return this.#selectOperation(run, config);
+  }
+
+  #selectOperation(run: MessageRun, config: NodeConfig): Promise<StatusText> {
+    const appliance = getTargetAppliance(config, run.message);
     run.appliance = appliance.name;
     run.applianceId = appliance instanceof ApplianceNode ? appliance.id : undefined;
     if (!this.#closed) this.#reachability.switchTo(run.applianceId);
-    const choice = operationSelector.select(message);
-    const selectedOperation = choice instanceof Promise ? await awaitBeforeSending(choice, run.abort) : choice;
-    run.operation = selectedOperation.name;
+    const choice = config.operationSelector.select(run.message);
+    if (choice instanceof Promise)
+      return awaitBeforeSending(choice, run.abort).then((selected) => this.#readInput(run, config, appliance, selected));
+    return this.#readInput(run, config, appliance, choice);
+  }
+
+  #readInput(run: MessageRun, config: NodeConfig, appliance: ApplianceTarget, selected: SelectedOperation): Promise<StatusText> {
+    run.operation = selected.name;
     const gateway = appliance.gateway();
     run.appliance = gateway.name;
-    enforcement?.enforceAt(appliance);
-    const options = this.#prepare(run, this.#config, selectedOperation);
-    const values = selectedOperation.inputReader.read(message);
-    const input = values instanceof Promise ? await awaitBeforeSending(values, run.abort) : values;
-    const isStreamed = isStreamingMessage(selectedOperation, input);
-    if (isStreamed) options.onPart = this.#partSender(run, output);
-    const outcome = await gateway.run(selectedOperation.name, input, options);
-    output.setContentType(message, selectedOperation.operation.contentType);
-    // The appliance itself can be set to dry run.
-    if (outcome.envelope.dryRun) run.isWriting = false;
-    this.#settler.succeed(run, output, outcome);
-    return statusForOutcome(outcome, run.sentCount);
+    config.enforcement?.enforceAt(appliance);
+    const options = this.#prepare(run, config, selected);
+    const values = selected.inputReader.read(run.message);
+    if (values instanceof Promise)
+      return awaitBeforeSending(values, run.abort).then((input) => this.#run(run, config, gateway, selected, input, options));
+    return this.#run(run, config, gateway, selected, values, options);
+  }
+
+  #run(
+    run: MessageRun,
+    { output }: NodeConfig,
+    gateway: Gateway,
+    selected: SelectedOperation,
+    input: Record<string, unknown>,
+    options: RunOptions,
+  ): Promise<StatusText> {
+    if (isStreamingMessage(selected, input)) options.onPart = this.#partSender(run, output);
+    return gateway.run(selected.name, input, options).then((outcome) => {
+      output.setContentType(run.message, selected.operation.contentType);
+      // The appliance itself can be set to dry run.
+      if (outcome.envelope.dryRun) run.isWriting = false;
+      this.#settler.succeed(run, output, outcome);
+      return statusForOutcome(outcome, run.sentCount);
+    });
   }
 
   /** Runs one message on all selected appliances. The message then carries one result per appliance. */
@@ -196,7 +229,7 @@ export class ActionNode {
     const isWrite = operation.effect !== 'read';
     const options = this.#runOptions(run, dryRun);
     options.removalRefusal = removalRefusal;
-    options.approve = approvals?.createApprove({ message, output, signal: abort.signal, send, status: this.#status, run });
+    if (approvals) options.approve = approvals.createApprove({ message, output, signal: abort, send, status: this.#status, run });
     run.isWriting = isWrite && options.dryRun !== true;
     if (isWrite && isObject(message.payload)) run.ignored = inputReader.findIgnored(message.payload);
     return options;
@@ -261,28 +294,21 @@ export class ActionNode {
 
   /** Errors: `BAD_INPUT` if `msg.cancel` or `msg.dryRun` has an ambiguous value. */
   #runOptions(run: MessageRun, dryRun: boolean): RunOptions {
-    const { cancel, dryRun: requestedDryRun } = run.message;
-    if (cancel !== undefined && cancel !== null && cancel !== false) {
-      throw badInput('msg.cancel must be true (not text) or the _msgid of the message to cancel. Nothing was canceled.');
-    }
-    const isDryRunRequested =
-      requestedDryRun !== undefined && requestedDryRun !== null && parseField('msg.dryRun', DRY_RUN_FIELD, requestedDryRun) === true;
+    assertNoCancel(run.message.cancel);
     const onProgress: RunOptions['onProgress'] = (progress) =>
       this.#progress(run, { ...progress, isEndingSessions: isEndingSessions(run.operation) });
     return {
-      signal: run.abort.signal,
-      dryRun: dryRun || isDryRunRequested,
+      signal: run.abort,
+      dryRun: isDryRunRequested(run.message.dryRun) || dryRun,
       onProgress,
       translate: this.#settler.translate,
       initiator: this.#initiator(run.message),
     };
   }
 
-  /** The initiator that the journal records. */
+  /** The initiator that the journal records. Messages without an actor share one object. */
   #initiator({ actor }: Message): Initiator {
-    return {
-      ...(this.#origin ??= getNodeOrigin(this.#red, this.#node)),
-      actor: typeof actor === 'string' && actor !== '' ? actor : undefined,
-    };
+    const origin = (this.#origin ??= getNodeOrigin(this.#red, this.#node));
+    return typeof actor === 'string' && actor !== '' ? { node: origin.node, flow: origin.flow, actor } : origin;
   }
 }

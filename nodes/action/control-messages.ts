@@ -1,4 +1,9 @@
+import { badInput } from '../../src/model/error';
+import { parseField } from '../../src/model/input';
+import { booleanField } from '../../src/model/operation';
 import type { SelectedOperation } from '../message/operation-selector';
+
+const DRY_RUN_FIELD = booleanField('Dry run', '');
 
 /** Whether the operation sends its result in parts. */
 export function isStreamingMessage({ operation }: SelectedOperation, { emit }: Record<string, unknown>): boolean {
@@ -10,6 +15,17 @@ export function readCancel(cancel: unknown): true | string | undefined {
   if (cancel === true) return true;
   // The texts "true" and "false" are mistakes. As a `_msgid` they would silently cancel nothing.
   return typeof cancel === 'string' && cancel !== '' && !/^(true|false)$/i.test(cancel) ? cancel : undefined;
+}
+
+/** Errors: `BAD_INPUT` for a `msg.cancel` that `readCancel` does not accept. */
+export function assertNoCancel(cancel: unknown): void {
+  if (cancel !== undefined && cancel !== null && cancel !== false)
+    throw badInput('msg.cancel must be true (not text) or the _msgid of the message to cancel. Nothing was canceled.');
+}
+
+/** Errors: `BAD_INPUT` if `msg.dryRun` has an ambiguous value. */
+export function isDryRunRequested(dryRun: unknown): boolean {
+  return dryRun !== undefined && dryRun !== null && parseField('msg.dryRun', DRY_RUN_FIELD, dryRun) === true;
 }
 
 /** Joins the ignored names of the operation's items and of the payload, without duplicates. */

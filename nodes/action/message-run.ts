@@ -1,22 +1,25 @@
-import { rejectOnAbort, type AbortSignalLike, type LightAbortController } from '../../src/model/abort';
+import { rejectOnAbort, LightAbortController, type AbortSignalLike } from '../../src/model/abort';
 import type { SendCallback } from '../message/on-input';
 import type { Message } from '../message/typed-value';
 
 /** One message that a node is processing. */
-export interface MessageRun {
-  readonly message: Message;
-  readonly send: SendCallback;
-  readonly abort: LightAbortController;
-  operation: string;
-  appliance: string;
+export class MessageRun {
+  readonly abort = new LightAbortController();
+  appliance = '';
+  applianceId: string | undefined;
   /** Whether the run changes the appliance. False in a dry run. */
-  isWriting: boolean;
+  isWriting = false;
   /** Names of payload properties that a write does not use. */
-  ignored?: string[];
-  sentCount: number;
+  ignored: string[] | undefined;
+  sentCount = 0;
   /** Position in the list of runs, or -1 after the run has ended. */
-  index: number;
-  applianceId?: string | undefined;
+  index = 0;
+
+  constructor(
+    readonly message: Message,
+    readonly send: SendCallback,
+    public operation: string,
+  ) {}
 }
 
 /** Awaits something before anything is sent. An abort ends the wait, so a context store that never answers cannot block a message. */

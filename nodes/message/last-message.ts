@@ -1,5 +1,5 @@
 import type { Node } from 'node-red';
-import type { JsonObject } from '../../src/model/json';
+import { setOwn, type JsonObject } from '../../src/model/json';
 import type { Message } from './typed-value';
 
 /** The dialog shows a part of a large message. Copying more would slow the flow. */
@@ -7,7 +7,13 @@ const MAX_VALUES = 500;
 const MAX_TEXT_LENGTH = 20_000;
 const MAX_DEPTH = 12;
 /** Properties that fields do not use, or that belong to a connection. */
-const OMITTED_PROPERTIES = ['_msgid', 'req', 'res', 'error', 'parts', 'approve', 'reject', 'cancel'];
+const OMITTED_PROPERTIES: ReadonlySet<string> = new Set(['_msgid', 'req', 'res', 'error', 'parts', 'approve', 'reject', 'cancel']);
+
+/** How much more a copy may hold. */
+interface RemainingSize {
+  values: number;
+  text: number;
+}
 
 const lastMessages = new Map<string, LastMessage>();
 
@@ -31,11 +37,7 @@ export class LastMessage {
     const remaining = { values: MAX_VALUES, text: MAX_TEXT_LENGTH };
     const copy: Record<string, unknown> = {};
     try {
-      for (const name of Object.keys(message)) {
-        if (OMITTED_PROPERTIES.includes(name)) continue;
-        const value = copyValue(message[name as keyof Message], remaining, 0);
-        if (value !== undefined) copy[name] = value;
-      }
+      copyProperties(message, copy, remaining, 0, OMITTED_PROPERTIES);
     } catch {
       // The message is too large or a property throws. The part copied so far is shown.
     }
@@ -57,7 +59,7 @@ export function findLastMessage(id: unknown): LastMessage | undefined {
 }
 
 /** Copies what JSON can hold and returns undefined for the rest. Throws if the value is too large. */
-function copyValue(value: unknown, remaining: { values: number; text: number }, depth: number): unknown {
+function copyValue(value: unknown, remaining: RemainingSize, depth: number): unknown {
   if (--remaining.values < 0 || depth > MAX_DEPTH) throw new RangeError('too large');
   if (typeof value === 'string') {
     if ((remaining.text -= value.length) < 0) throw new RangeError('too large');
@@ -66,10 +68,21 @@ function copyValue(value: unknown, remaining: { values: number; text: number }, 
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
   if (typeof value !== 'object' || Buffer.isBuffer(value)) return undefined;
   if (Array.isArray(value)) return value.map((item) => copyValue(item, remaining, depth + 1));
-  const entries: [string, unknown][] = [];
-  for (const name of Object.keys(value)) {
-    const item = copyValue((value as JsonObject)[name], remaining, depth + 1);
-    if (item !== undefined) entries.push([name, item]);
+  return copyProperties(value as JsonObject, {}, remaining, depth + 1);
+}
+
+/** A list of keys and entries for each message would be more than the copy. */
+function copyProperties(
+  value: JsonObject,
+  copy: Record<string, unknown>,
+  remaining: RemainingSize,
+  depth: number,
+  omitted?: ReadonlySet<string>,
+): JsonObject {
+  for (const name in value) {
+    if (!Object.hasOwn(value, name) || omitted?.has(name)) continue;
+    const item = copyValue(value[name], remaining, depth);
+    if (item !== undefined) setOwn(copy, name, item);
   }
-  return Object.fromEntries(entries);
+  return copy;
 }

@@ -15,20 +15,25 @@ export function assertDepth(values: object): void {
 
 /** Whether a value has more levels than allowed. It uses no recursion, so that no value overflows the stack. */
 function isTooDeep(root: object): boolean {
-  let level: object[] = [root];
-  for (let depth = 0; level.length > 0; depth++) {
+  let level: Iterable<object> | undefined = findInnerObjects(root, undefined);
+  for (let depth = 1; level; depth++) {
     if (depth > MAX_DEPTH) return true;
-    const visited = new Set<object>();
-    for (const value of level) {
-      if (ArrayBuffer.isView(value)) continue;
-      for (const name of Object.keys(value)) {
-        const inner = (value as Record<string, unknown>)[name];
-        if (typeof inner === 'object' && inner !== null) visited.add(inner);
-      }
-    }
-    level = [...visited];
+    let next: Set<object> | undefined;
+    for (const value of level) next = findInnerObjects(value, next);
+    level = next;
   }
   return false;
+}
+
+/** Adds the objects that a value holds to `found`, which is created for the first one. Most messages hold none. */
+function findInnerObjects(value: object, found: Set<object> | undefined): Set<object> | undefined {
+  if (ArrayBuffer.isView(value)) return found;
+  let all = found;
+  for (const name in value) {
+    const inner = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+    if (typeof inner === 'object' && inner !== null) (all ??= new Set()).add(inner);
+  }
+  return all;
 }
 
 /** Removes properties that are nested too deeply: Node-RED could not clone the message for a Catch node, which would then get nothing. */

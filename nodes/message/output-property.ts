@@ -13,6 +13,8 @@ export class OutputProperty {
   readonly #red: NodeAPI;
   readonly #property: string;
   readonly #isNested: boolean;
+  /** The properties of the message that hold data; undefined when the message decides it. */
+  readonly #names: readonly string[] | undefined;
 
   /** Errors: `BAD_CONFIG` if the property is invalid or reserved. */
   constructor(red: NodeAPI, property: string) {
@@ -21,6 +23,7 @@ export class OutputProperty {
     const parts = this.#property === '' ? ['payload'] : this.#pathParts();
     this.#isNested = parts.length > 1;
     const first = parts[0];
+    if (!this.#isNested) this.#names = this.#property === '' ? [] : [String(first)];
     if (typeof first !== 'string' || RESERVED_PROPERTIES.has(first) || parts.some((part) => PROTOTYPE_NAMES.has(part))) {
       throw badConfig(
         safeMessage`output cannot be ${JSON.stringify(property)}, because the message needs that property. Choose another one.`,
@@ -48,7 +51,7 @@ export class OutputProperty {
    * that a completed change is not reported as failed.
    */
   normalize(message: Message): Message {
-    const normalized = normalizeMessage(message, this.#property === '' ? [] : [String(this.#pathParts(message)[0])]);
+    const normalized = normalizeMessage(message, this.#names ?? [String(this.#pathParts(message)[0])]);
     let holder: Record<string | number, unknown> = normalized;
     if (this.#isNested) {
       const parts = this.#pathParts(message);
@@ -104,11 +107,14 @@ export class OutputProperty {
 /** Returns a message that accepts `envelope`, `error` and these properties. A value that is not an object becomes the payload. */
 export function normalizeMessage(message: Message, names: readonly string[]): Message {
   if (typeof message !== 'object') return { payload: message } as unknown as Message;
-  return ['envelope', 'error', ...names].every((name) => isWritable(message, name)) ? message : { ...message };
+  let isNormal = isWritable(message, 'envelope') && isWritable(message, 'error');
+  for (const name of names) isNormal &&= isWritable(message, name);
+  return isNormal ? message : { ...message };
 }
 
 /** Whether a property can be written and deleted. */
 function isWritable(holder: object, name: string | number): boolean {
+  if (!Object.hasOwn(holder, name)) return Object.isExtensible(holder);
   const property = Object.getOwnPropertyDescriptor(holder, name);
   return property ? property.writable === true && property.configurable === true : Object.isExtensible(holder);
 }

@@ -90,6 +90,15 @@ export class ConnectionPool {
     const connection: Connection = {
       client: this.#create({ onOpen, onEnd: (end) => connection.handler?.finishEarly(end) }),
       handler: undefined,
+      onDone: () => {
+        connection.handler = undefined;
+        this.#reuseDelayedCount++;
+        afterEventLoopTicks(REUSE_DELAY_TICKS, connection.onRested);
+      },
+      onRested: () => {
+        this.#reuseDelayedCount--;
+        this.#release(connection);
+      },
     };
     this.#all.push(connection);
     return connection;
@@ -98,14 +107,7 @@ export class ConnectionPool {
   #dispatchOn(connection: Connection, { options, handler }: QueuedRequest): void {
     connection.handler = handler;
     handler.hasConnection = true;
-    handler.onDone = () => {
-      connection.handler = undefined;
-      this.#reuseDelayedCount++;
-      afterEventLoopTicks(REUSE_DELAY_TICKS, () => {
-        this.#reuseDelayedCount--;
-        this.#release(connection);
-      });
-    };
+    handler.onDone = connection.onDone;
     try {
       connection.client.dispatch(options, handler);
     } catch (error) {
@@ -135,6 +137,9 @@ export class ConnectionPool {
 interface Connection {
   readonly client: ReturnType<CreateClient>;
   handler: ResponseHandler | undefined;
+  /** Created once, because each exchange needs them. */
+  readonly onDone: () => void;
+  readonly onRested: () => void;
 }
 
 /** A queue whose `shift` takes constant time; `Array.shift` moves all other items. */
@@ -164,5 +169,6 @@ class Queue<T> {
 
 /** Runs `work` after this many turns of the event loop; each turn polls all sockets. */
 export function afterEventLoopTicks(ticks: number, work: () => void): void {
-  setImmediate(ticks > 1 ? () => afterEventLoopTicks(ticks - 1, work) : work);
+  if (ticks > 1) setImmediate(afterEventLoopTicks, ticks - 1, work);
+  else setImmediate(work);
 }

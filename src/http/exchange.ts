@@ -8,7 +8,7 @@ export interface Exchange {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   authorization: string;
-  body?: string | Buffer | Readable;
+  body?: string | Buffer | Readable | undefined;
   /** Headers that replace the JSON defaults. */
   headers?: Readonly<Record<string, string>>;
   /** Receives the body of a 2xx response as a stream, unless the body is JSON: then it is a message of the appliance. */

@@ -81,25 +81,18 @@ export class Transport {
       if (this.#closed || !this.#pool) throw closedError();
       // The first call loads the client, and the caller may cancel meanwhile.
       if (exchange.signal?.aborted) throw abortedError(false);
-      const collector = new ResponseCollector(
-        exchange,
-        this.#pool.endpoint,
-        exchange.timeoutSeconds ?? this.#settings.timeout,
-        (error, reply) => {
-          this.#inFlight.delete(collector);
-          this.#logExchange(exchange, reply?.status ?? error?.code ?? 0, performance.now() - collector.startedAt);
-          if (reply) resolve(reply);
-          else if (error) reject(error);
-        },
-      );
+      const timeoutSeconds = exchange.timeoutSeconds ?? this.#settings.timeout;
+      const collector = new ResponseCollector(exchange, this.#pool.endpoint, timeoutSeconds, this.#onSettled, resolve, reject);
       this.#inFlight.add(collector);
-      const headers: Record<string, string> = { authorization: exchange.authorization, accept: 'application/json' };
-      if (exchange.body !== undefined) headers['content-type'] = 'application/json';
-      Object.assign(headers, exchange.headers);
       const { method, path, body = null } = exchange;
-      connections.dispatch({ origin: this.#settings.origin, method, path, headers, body }, collector);
+      connections.dispatch({ origin: this.#settings.origin, method, path, headers: toHeaders(exchange), body }, collector);
     });
   }
+
+  readonly #onSettled = (collector: ResponseCollector, outcome: number | ErrorCode): void => {
+    this.#inFlight.delete(collector);
+    this.#logExchange(collector.exchange, outcome, performance.now() - collector.startedAt);
+  };
 
   #logExchange({ method, path }: Exchange, outcome: number | ErrorCode, ms: number): void {
     this.counters.countRequest(method, outcome, ms / 1000);
@@ -182,6 +175,13 @@ export class Transport {
     pool.join(this, settings);
     return pool;
   }
+}
+
+/** Literals, because an object that grows property by property is slow to create and to read. */
+function toHeaders({ authorization, body, headers }: Exchange): Record<string, string> {
+  const accept = 'application/json';
+  const own = body === undefined ? { authorization, accept } : { authorization, accept, 'content-type': 'application/json' };
+  return headers ? { ...own, ...headers } : own;
 }
 
 function closedError(): GatewayError {

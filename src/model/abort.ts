@@ -17,7 +17,9 @@ export const LISTEN_ONCE = { once: true } as const;
  */
 export class LightAbortController implements AbortSignalLike {
   aborted = false;
-  readonly #listeners = new Set<() => void>();
+  /** Most signals have one listener at a time. */
+  #listener: (() => void) | undefined;
+  #others: Set<() => void> | undefined;
 
   get signal(): AbortSignalLike {
     return this;
@@ -26,9 +28,11 @@ export class LightAbortController implements AbortSignalLike {
   abort(): void {
     if (this.aborted) return;
     this.aborted = true;
-    const listeners = [...this.#listeners];
-    this.#listeners.clear();
-    for (const listener of listeners) listener();
+    const first = this.#listener;
+    const others = [...(this.#others ?? [])];
+    this.#listener = this.#others = undefined;
+    first?.();
+    for (const listener of others) listener();
   }
 
   /**
@@ -42,11 +46,14 @@ export class LightAbortController implements AbortSignalLike {
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners.add(listener);
+    if (listener === this.#listener) return;
+    if (this.#listener || this.#others) (this.#others ??= new Set()).add(listener);
+    else this.#listener = listener;
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners.delete(listener);
+    if (listener === this.#listener) this.#listener = undefined;
+    else if (this.#others?.delete(listener) && this.#others.size === 0) this.#others = undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 import { badInput } from './error';
-import type { Field, ParsedInput, Operation } from './operation';
+import type { Field, Fields, ParsedInput, Operation } from './operation';
 import { isOutOfRange, matchesRule, parsePercentage, type TextRule } from './rules';
 import { trusted, safeMessage, type SafeMessage } from './safe-message';
 import { isObject, describeKind, type JsonObject } from './json';
@@ -80,18 +80,21 @@ export function parseInput(operation: Operation, raw: Readonly<Record<string, un
   if (!isObject(raw))
     throw badInput(safeMessage`The input must be an object with the fields of the operation, not ${trusted(describeKind(raw))}.`);
   const input: Record<string, unknown> = {};
-  for (const name of Object.keys(raw)) {
-    if (!Object.hasOwn(operation.fields, name) && raw[name] !== undefined) {
+  const { fields } = operation;
+  for (const name in raw) {
+    if (Object.hasOwn(raw, name) && !Object.hasOwn(fields, name) && raw[name] !== undefined) {
       throw badInput(
-        safeMessage`${name} is not a field of this operation. Its fields are: ${trusted(Object.keys(operation.fields).join(', ') || 'none')}.`,
+        safeMessage`${name} is not a field of this operation. Its fields are: ${trusted(Object.keys(fields).join(', ') || 'none')}.`,
         { statusReason: 'unknown-field' },
       );
     }
   }
-  const subject = Object.entries(operation.fields).find(([, field]) => field.subject)?.[0];
+  const subject = findSubject(fields);
   const hasSubjectList = subject !== undefined && Array.isArray(raw[subject]);
-  for (const [name, field] of Object.entries(operation.fields)) {
+  for (const name in fields) {
     const value = raw[name];
+    const field = fields[name];
+    if (field === undefined) continue;
     if (value === undefined || value === null) {
       if ((field.required && !(field.perItem && hasSubjectList)) || (field.filter && value === null))
         throw badInput(safeMessage`${trusted(name)} (${trusted(field.label)}) is missing.`, { missing: { name, label: field.label } });
@@ -101,6 +104,11 @@ export function parseInput(operation: Operation, raw: Readonly<Record<string, un
     input[name] = parseField(name, field, value);
   }
   return input;
+}
+
+function findSubject(fields: Fields): string | undefined {
+  for (const name in fields) if (fields[name]?.subject) return name;
+  return undefined;
 }
 
 /** Parses one value by its field. The nodes use it too, to report a bad value before the run starts. */

@@ -12,6 +12,12 @@ export function isObject(value: unknown): value is JsonObject {
   );
 }
 
+/** Sets a property, also one named `__proto__`, which an assignment would take for the prototype. */
+export function setOwn(target: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__') Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+  else target[name] = value;
+}
+
 /** Copies the arrays and objects of a JSON value. Other values, such as a Buffer, are shared. */
 export function copyJson<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;

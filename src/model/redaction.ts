@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { GatewayError } from './error';
-import { isObject, type JsonObject } from './json';
+import { isObject, setOwn, type JsonObject } from './json';
 import { MultiStringSearch, type MatchSpan } from './multi-string-search';
 import { findSecrets, isSecretKey, maskSecretValue, parseNestedJson, type SecretValue } from './secrets';
 import { SafeMessage } from './safe-message';
@@ -222,11 +222,6 @@ export function redactSecrets<T>(value: T, context?: unknown): T {
 
 function copyObject(value: JsonObject): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value));
-}
-
-/** Also for `__proto__`, which an assignment would take for the prototype. */
-function setOwn(target: Record<string, unknown>, name: string, value: unknown): void {
-  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function maskSpans(text: string, spans: MatchSpan[]): string {

@@ -158,6 +158,21 @@ function* findPairSecrets(part: string): Generator<SecretValue> {
   yield* new Set([value, value.trim(), decodeUriOrKeep(value), decodeUriOrKeep(value.replaceAll('+', ' '))]);
 }
 
+/** Whether `findInputSecrets` may yield something. Most inputs hold no secret, and this allocates nothing for them. */
+export function mayHoldInputSecrets(fields: Fields | undefined, input: Readonly<Record<string, unknown>>): boolean {
+  try {
+    for (const name in fields) {
+      const field = fields[name];
+      const value = input[name];
+      if (value !== undefined && (field?.secret || field?.kind === 'content' || canHoldSecret(value))) return true;
+    }
+    return false;
+  } catch {
+    // The input cannot be read.
+    return true;
+  }
+}
+
 /** Yields the secrets of one run's input: the values of secret fields, and values under secret names in other fields. */
 export function* findInputSecrets(fields: Fields | undefined, input: Readonly<Record<string, unknown>>): Generator<SecretValue> {
   for (const name in fields) {

@@ -21,7 +21,7 @@ export interface SummaryInput {
   /** Number of planned writes of a dry run. */
   readonly plannedCount: number | undefined;
   /** What the planned writes are about. */
-  readonly plannedItems?: readonly unknown[];
+  readonly plannedItems?: readonly unknown[] | undefined;
   readonly changed: boolean | null;
   /** Number of records in a list, or in all parts of a stream. */
   readonly foundCount: number | undefined;
@@ -29,7 +29,7 @@ export interface SummaryInput {
   readonly data?: unknown;
   /** The operation's own fields of the envelope. */
   readonly envelopeFields?: Readonly<Record<string, unknown>>;
-  readonly code?: ErrorCode;
+  readonly code?: ErrorCode | undefined;
 }
 
 /** The fields that make the title. */
@@ -51,24 +51,50 @@ export const defaultTranslate: Translate = (_key, text, values) =>
 type SummaryValues = Readonly<Record<string, number | string>>;
 const NO_VALUES: SummaryValues = Object.freeze({});
 
-/** Placeholders of each text. The texts are fixed, so the cache is bounded. */
-const placeholdersByText = new Map<string, readonly string[]>();
+/** One sentence: its key in the catalog, its English text and the placeholders in it. */
+interface SentenceTemplate {
+  readonly key: string;
+  readonly text: string;
+  readonly placeholders: readonly string[];
+}
 
-function listPlaceholders(text: string): readonly string[] {
-  let names = placeholdersByText.get(text);
-  if (!names) placeholdersByText.set(text, (names = Array.from(text.matchAll(PLACEHOLDER), ([, name = '']) => name)));
-  return names;
+/** What the sentences of an operation have in common for all runs. Building it for each message costs more than the rest of a summary. */
+interface OperationTemplates {
+  readonly name: string;
+  readonly labelKey: string;
+  readonly sentences: Partial<Record<SummaryKey, SentenceTemplate>>;
+}
+
+const templatesByOperation = new WeakMap<Operation, OperationTemplates>();
+
+function getTemplates({ name, operation }: Pick<SummaryInput, 'name' | 'operation'>): OperationTemplates {
+  const known = operation && templatesByOperation.get(operation);
+  if (known?.name === name) return known;
+  const templates = { name, labelKey: `${toCatalogPrefix(name)}.label`, sentences: {} };
+  if (operation) templatesByOperation.set(operation, templates);
+  return templates;
+}
+
+function getSentence({ name, sentences }: OperationTemplates, operation: Operation | undefined, key: SummaryKey): SentenceTemplate {
+  return (sentences[key] ??= createSentence(name, operation, key));
+}
+
+function createSentence(name: string, operation: Operation | undefined, key: SummaryKey): SentenceTemplate {
+  const ownText = operation?.summary?.[key];
+  const text = ownText ?? SUMMARY_TEXTS[key];
+  return {
+    key: ownText === undefined ? `summary.${key}` : `${toCatalogPrefix(name)}.summary.${key}`,
+    text,
+    placeholders: Array.from(text.matchAll(PLACEHOLDER), ([, placeholder = '']) => placeholder),
+  };
 }
 
 /** Creates `envelope.summary`: one sentence with names and counts (contract, section 4). Pure. */
 export function createSummary(summaryInput: SummaryInput, translate: Translate): string {
-  const { operation } = summaryInput;
-  const catalogPrefix = getCatalogPrefix(summaryInput);
+  const templates = getTemplates(summaryInput);
   const render = (key: SummaryKey, ownValues: SummaryValues = NO_VALUES): string => {
-    const ownText = operation?.summary?.[key];
-    const text = ownText ?? SUMMARY_TEXTS[key];
-    const values = readValues(text, summaryInput, ownValues, translate);
-    return translate(ownText === undefined ? `summary.${key}` : `${catalogPrefix}.summary.${key}`, text, values);
+    const sentence = getSentence(templates, summaryInput.operation, key);
+    return translate(sentence.key, sentence.text, readValues(sentence.placeholders, summaryInput, ownValues, translate));
   };
   return renderSummary(summaryInput, render) + renderSimilarNames(summaryInput, render);
 }
@@ -80,9 +106,8 @@ function renderSimilarNames({ envelopeFields, mask }: SummaryInput, render: (key
   return names === '' ? '' : ` ${render('similar', { names })}`;
 }
 
-/** The values of the placeholders in a text. A text without placeholders reads and masks nothing. */
-function readValues(text: string, summaryInput: SummaryInput, ownValues: SummaryValues, translate: Translate): SummaryValues {
-  const names = listPlaceholders(text);
+/** The values of the placeholders. A sentence without placeholders reads and masks nothing. */
+function readValues(names: readonly string[], summaryInput: SummaryInput, ownValues: SummaryValues, translate: Translate): SummaryValues {
   if (names.length === 0) return NO_VALUES;
   const { operation, input, mask, data, appliance } = summaryInput;
   const inputValues = operation?.summaryValues?.(input);
@@ -103,7 +128,7 @@ function readValues(text: string, summaryInput: SummaryInput, ownValues: Summary
   return values;
 }
 
-function getCatalogPrefix({ name }: Pick<SummaryInput, 'name'>): string {
+function toCatalogPrefix(name: string): string {
   const [area = '', operationName = ''] = name.split('.');
   return `${area}.operation.${operationName}`;
 }
@@ -112,7 +137,7 @@ function getCatalogPrefix({ name }: Pick<SummaryInput, 'name'>): string {
 export function createOperationTitle(titleInput: TitleInput, translate: Translate): string {
   const { name, operation } = titleInput;
   const subject = readSubject(titleInput);
-  const label = operation ? translate(`${getCatalogPrefix(titleInput)}.label`, operation.label, {}) : name;
+  const label = operation ? translate(getTemplates(titleInput).labelKey, operation.label, NO_VALUES) : name;
   return subject === undefined ? label : `${label} (${subject})`;
 }
 
@@ -178,6 +203,7 @@ function renderBulkSummary(
 
 /** The names of items, each once: the first ones and the number of the others. Empty if they have no names. */
 function listNames(items: readonly unknown[], mask: (text: string) => string): string {
+  if (items.length === 1) return toText(readItemName(items[0]), mask) ?? '';
   const names = new Set<string>();
   for (const item of items) {
     const name = readItemName(item);
@@ -191,7 +217,7 @@ function listNames(items: readonly unknown[], mask: (text: string) => string): s
 }
 
 function readItemName(item: unknown): string | undefined {
-  const name = isObject(item) ? NAME_KEYS.map((key) => item[key]).find((value) => typeof value === 'string') : item;
+  const name = isObject(item) ? item[NAME_KEYS.find((key) => typeof item[key] === 'string') ?? ''] : item;
   return typeof name === 'string' && name !== '' ? name : undefined;
 }
 
@@ -211,7 +237,8 @@ function readSubject({ operation, input, mask }: TitleInput): string | undefined
 function readInputText({ kind, secret }: Field, value: unknown, mask: (text: string) => string): string | undefined {
   if (secret || !NAMED_KINDS.has(kind)) return undefined;
   if (kind === 'path') return toText(Array.isArray(value) ? value.join('/') : value, mask);
-  return typeof value === 'string' ? toText(value, mask) : listNames(Array.isArray(value) ? value : [value], mask) || undefined;
+  if (typeof value === 'string') return toText(value, mask);
+  return value === undefined ? undefined : listNames(Array.isArray(value) ? value : [value], mask) || undefined;
 }
 
 /** A text on one line, masked and shortened. */

@@ -47,7 +47,7 @@ export function createEnvelope(
   };
   if (isRehearsal) envelope.rehearsal = true;
   // Object.assign, because an object spread creates a slow dictionary object for every message.
-  Object.assign(envelope, record.envelopeFields);
+  if (record.hasFields) Object.assign(envelope, record.envelopeFields);
   if (sender.hasUnverifiedEnd) envelope.warnings = [...(envelope.warnings ?? []), UNVERIFIED_END];
   if (isPlanned) envelope.plan = plan.requests;
   if (record.many?.results.some(isUnknownItem)) envelope['unknown'] = true;
@@ -56,7 +56,7 @@ export function createEnvelope(
 
 /** Masks what the appliance and the operation say about a successful write. */
 export function redactWriteEnvelope(envelope: Envelope, { record }: RunState, masker: SecretMasker): void {
-  const fields = masker.value(record.envelopeFields);
+  const fields = record.hasFields ? masker.value(record.envelopeFields) : record.envelopeFields;
   if (fields !== record.envelopeFields) Object.assign(envelope, fields);
   envelope.request = redactRequest(envelope.request, masker);
   envelope.result = masker.value(envelope.result);

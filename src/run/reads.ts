@@ -1,3 +1,4 @@
+import type { Reply } from '../http/exchange';
 import type { JsonObject } from '../model/json';
 import type { ReadOptions } from '../model/operation';
 import { CONFIGURATION_ROOT } from '../model/path';
@@ -12,11 +13,11 @@ import type { RunState } from './run-state';
 export function readJson(run: RunState, request: Request, { signal, isLookup = false }: ReadOptions): Promise<JsonObject> {
   const role: ExchangeRole = isLookup ? 'look-up' : 'read';
   run.record.recordRequest(role, request);
-  const document = run.sender.read(async (send) => {
-    const reply = await send(request);
+  const parse = (reply: Reply): JsonObject => {
     run.record.recordStatus(role, reply.status);
     return readDocument(reply);
-  }, signal);
+  };
+  const document = run.sender.readReply(request, parse, signal);
   if (run.options.shouldCacheReads && isPlainResourceRead(request)) run.gatewayContext.readCache.set(run.root, request.path, document);
   return document;
 }

@@ -1,5 +1,6 @@
-import type { GatewayError } from '../model/error';
+import { GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
+import { safeMessage } from '../model/safe-message';
 
 /** Milliseconds before each retry of a read; the length is the number of retries. */
 export const RETRY_DELAYS_MS = [250, 1000];
@@ -16,6 +17,15 @@ const UNKNOWN_OUTCOME_CODES = new Set<ErrorCode>(['TIMEOUT', 'CONNECTION', 'TLS'
 /** Whether a write that was sent and ended with this error may have happened. */
 export function isOutcomeUnknown({ code, details }: GatewayError): boolean {
   return details.sent !== false && UNKNOWN_OUTCOME_CODES.has(code);
+}
+
+/** The error of a write. `isSent` is false when at most a login was sent. */
+export function toWriteError(error: GatewayError, isSent: boolean): GatewayError {
+  if (!isSent || !isOutcomeUnknown(error)) return error;
+  return new GatewayError('OUTCOME_UNKNOWN', safeMessage`The write may or may not have happened. Check before you repeat it. ${error}`, {
+    ...error.details,
+    reason: error.code,
+  });
 }
 
 /**

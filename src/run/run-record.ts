@@ -44,6 +44,10 @@ export class RunRecord {
     return this.#fields ?? NO_FIELDS;
   }
 
+  get hasFields(): boolean {
+    return this.#fields !== undefined;
+  }
+
   addFields(fields: Readonly<Record<string, unknown>>): void {
     if (this.#fields) Object.assign(this.#fields, fields);
     else this.#fields = { ...fields };

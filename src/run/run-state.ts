@@ -42,18 +42,28 @@ export class RunState {
   readonly sender: Sender;
   readonly plan: DryRunPlan | undefined;
   readonly record: RunRecord;
-  readonly leases: HeldLeases;
   /** The state of the operation. The work on its items shares its cached reads. */
   readonly root: RunState;
+  readonly #parent: RunState | undefined;
+  #leases: HeldLeases | undefined;
 
   /** With `parent`, the state of one item: it shares sender and plan, and has its own record. */
   constructor(gatewayContext: GatewayContext, options: RunContextOptions, parent?: RunState) {
     this.gatewayContext = gatewayContext;
     this.options = options;
-    this.leases = new HeldLeases(parent?.leases);
+    this.#parent = parent;
     this.root = parent ? parent.root : this;
     this.record = new RunRecord(parent?.record);
     this.sender = parent?.sender ?? options.sender ?? new Sender(gatewayContext, options.signal);
     this.plan = parent ? parent.plan : options.dryRun ? new DryRunPlan(options.masker) : undefined;
+  }
+
+  /** Created on demand, because most runs hold none. */
+  get leases(): HeldLeases {
+    return (this.#leases ??= new HeldLeases(this.#parent?.leases));
+  }
+
+  get hasLeases(): boolean {
+    return this.#leases?.hasAny === true || this.#parent?.hasLeases === true;
   }
 }

@@ -3,15 +3,15 @@ import type { Exchange, Reply } from '../http/exchange';
 import type { SessionApiKey, Session } from '../login/session';
 import { rejectOnAbort, type AbortSignalLike } from '../model/abort';
 import type { ResultLists } from '../model/envelope';
-import { asGatewayError, GatewayError } from '../model/error';
+import { asGatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import { toJsonText } from '../model/json-text';
 import { encodeQuery } from '../model/path';
 import type { Request } from '../model/request';
-import { safeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
-import { isOutcomeUnknown, isRetryable, RETRY_DELAYS_MS } from './retry-policy';
+import { isRetryable, RETRY_DELAYS_MS, toWriteError } from './retry-policy';
 import { IDENTITY_REQUEST, type IdentityPin } from './identity-pin';
+import type { ReadCache } from './read-cache';
 import { isForbiddenWithoutResult, readDocument, readWriteResult } from './reply';
 
 /** Further options of a streaming exchange. It is called again before a replay, because a stream can be read only once. */
@@ -34,6 +34,7 @@ export interface SenderDependencies {
   readonly transport: Transport;
   /** Undefined when any appliance may be written to. */
   readonly pin?: IdentityPin | undefined;
+  readonly readCache: ReadCache;
 }
 
 /** State of one attempt. Before `isSent`, at most a login was sent. */
@@ -43,6 +44,12 @@ interface AttemptState {
   key?: SessionApiKey;
   readonly isWrite?: boolean;
   readonly signal: AbortSignalLike | undefined;
+}
+
+/** An attempt and its error. */
+interface FailedAttempt {
+  readonly thrown: unknown;
+  readonly attemptState: AttemptState;
 }
 
 /** Sends and counts the exchanges of one run: with the API key, with a login and a replay for an expired key, with retries for reads. */
@@ -70,7 +77,18 @@ export class Sender {
     });
   }
 
-  /** Sends a read and retries it after connection faults and 5xx. */
+  /**
+   * Sends a read and retries it after connection faults and 5xx. `parse` runs for each response. A read that succeeds at once waits for its
+   * response only.
+   */
+  readReply<T>(request: Request, parse: (reply: Reply) => T, signal = this.#signal): Promise<T> {
+    const attemptState: AttemptState = { isSent: false, signal };
+    return this.#exchange(request, attemptState, parse, (thrown) =>
+      this.#withRetries((state) => this.#sendAuthorized(request, state).then(parse), signal, { thrown, attemptState }),
+    );
+  }
+
+  /** Like `readReply` for a read whose attempts do more, such as open a file. */
   read<T>(attempt: (send: SendRequest) => Promise<T>, signal = this.#signal): Promise<T> {
     return this.#withRetries(
       (attemptState) => attempt((request, openExchange) => this.#sendAuthorized(request, attemptState, openExchange)),
@@ -78,42 +96,61 @@ export class Sender {
     );
   }
 
-  async #withRetries<T>(attempt: (attemptState: AttemptState) => Promise<T>, signal: AbortSignalLike | undefined): Promise<T> {
-    for (let repeats = 0; ; repeats++) {
+  /** `failed` is a first attempt that was made already. */
+  async #withRetries<T>(
+    attempt: (attemptState: AttemptState) => Promise<T>,
+    signal: AbortSignalLike | undefined,
+    failed?: FailedAttempt,
+  ): Promise<T> {
+    let lastFailure = failed;
+    for (let repeats = 0; ;) {
+      if (lastFailure) await this.#pauseBeforeRetry(lastFailure, RETRY_DELAYS_MS[repeats++], signal);
       const attemptState: AttemptState = { isSent: false, signal };
       try {
         return await attempt(attemptState);
       } catch (thrown) {
-        const error = asGatewayError(thrown);
-        const pause = RETRY_DELAYS_MS[repeats];
-        // A failed login is not retried.
-        if (!attemptState.isSent || pause === undefined || !isRetryable(error)) throw error;
-        await this.waitFor(new Promise((resolve) => setTimeout(resolve, pause)), signal);
-        this.retries++;
-        this.#dependencies.transport.counters.retries++;
+        lastFailure = { thrown, attemptState };
       }
     }
   }
 
+  /** Errors: that of the attempt when it cannot be retried. A failed login is not retried. */
+  async #pauseBeforeRetry(
+    { thrown, attemptState }: FailedAttempt,
+    pauseMs: number | undefined,
+    signal: AbortSignalLike | undefined,
+  ): Promise<void> {
+    const error = asGatewayError(thrown);
+    if (!attemptState.isSent || pauseMs === undefined || !isRetryable(error)) throw error;
+    await this.waitFor(new Promise((resolve) => setTimeout(resolve, pauseMs)), signal);
+    this.retries++;
+    this.#dependencies.transport.counters.retries++;
+  }
+
   /** Sends a write once. After the first byte was sent, every end without a complete, readable response is `OUTCOME_UNKNOWN`. */
-  async write(
+  write(
     request: Request,
     openExchange?: OpenExchange,
     parseResult: (reply: Reply) => ResultLists = readWriteResult,
   ): Promise<WriteResponse> {
+    const { readCache } = this.#dependencies;
     const attemptState: AttemptState = { isSent: false, isWrite: true, signal: this.#signal };
-    try {
-      const reply = await this.#sendAuthorized(request, attemptState, openExchange);
-      return { status: reply.status, result: parseResult(reply) };
-    } catch (thrown) {
-      const error = asGatewayError(thrown);
-      // Only a login was sent before this error.
-      if (!attemptState.isSent || !isOutcomeUnknown(error)) throw error;
-      throw new GatewayError('OUTCOME_UNKNOWN', safeMessage`The write may or may not have happened. Check before you repeat it. ${error}`, {
-        ...error.details,
-        reason: error.code,
-      });
-    }
+    readCache.invalidate(request.path);
+    return this.#exchange<WriteResponse>(
+      request,
+      attemptState,
+      (reply) => {
+        const result = parseResult(reply);
+        // A read during the write may have the old state.
+        readCache.invalidate(request.path);
+        return { status: reply.status, result };
+      },
+      (thrown) => {
+        readCache.invalidate(request.path);
+        throw toWriteError(asGatewayError(thrown), attemptState.isSent);
+      },
+      openExchange,
+    );
   }
 
   get isPinned(): boolean {
@@ -143,36 +180,79 @@ export class Sender {
     return rejectOnAbort(shared, signal, 'Canceled before it was sent.');
   }
 
+  #sendAuthorized(request: Request, attemptState: AttemptState, openExchange?: OpenExchange): Promise<Reply> {
+    return this.#exchange(request, attemptState, (reply) => reply, rethrow, openExchange);
+  }
+
   /**
    * Sends a request with the current key. An expired key gets 401, from some releases 403 without a result envelope. Then it logs in once
-   * and replays the request, reads and writes alike, because the appliance refused it unread.
+   * and replays the request, reads and writes alike, because the appliance refused it unread. `fail` gets every error, also that of `parse`.
+   * Nearly every request has a key and no stream; it waits for its response only.
    */
-  async #sendAuthorized(request: Request, attemptState: AttemptState, openExchange?: OpenExchange): Promise<Reply> {
+  #exchange<T>(
+    request: Request,
+    attemptState: AttemptState,
+    parse: (reply: Reply) => T,
+    fail: (thrown: unknown) => T | Promise<T>,
+    openExchange?: OpenExchange,
+  ): Promise<T> {
+    try {
+      const body = request.body && toJsonText(request.body);
+      const key = this.#requiresPin(attemptState) ? undefined : this.#dependencies.session.currentKey;
+      if (!key || openExchange) return this.#sendPrepared(request, body, attemptState, openExchange).then(parse).catch(fail);
+      const complete = (reply: Reply): T | Promise<T> => {
+        try {
+          this.#recordReply(key, reply);
+          if (reply.status !== 401 && reply.status !== 403) return parse(reply);
+        } catch (thrown) {
+          return fail(thrown);
+        }
+        return this.#replayRefused(request, body, attemptState, key, reply).then(parse).catch(fail);
+      };
+      return this.#send(request, body, attemptState, key).then(complete, fail);
+    } catch (thrown) {
+      return Promise.reject(asGatewayError(thrown)).catch(fail);
+    }
+  }
+
+  /** Gets a key and opens the stream before it sends. */
+  async #sendPrepared(
+    request: Request,
+    body: string | undefined,
+    attemptState: AttemptState,
+    openExchange: OpenExchange | undefined,
+  ): Promise<Reply> {
+    const key = (this.#requiresPin(attemptState) ? undefined : this.#dependencies.session.currentKey) ?? (await this.#getKey(attemptState));
+    const reply = await this.#send(request, body, attemptState, key, openExchange && (await openExchange()));
+    this.#recordReply(key, reply);
+    if (reply.status !== 401 && reply.status !== 403) return reply;
+    return this.#replayRefused(request, body, attemptState, key, reply, openExchange);
+  }
+
+  /** Sends the request again with a new key, if one may help. */
+  async #replayRefused(
+    request: Request,
+    body: string | undefined,
+    attemptState: AttemptState,
+    key: SessionApiKey,
+    reply: Reply,
+    openExchange?: OpenExchange,
+  ): Promise<Reply> {
     const { session } = this.#dependencies;
-    const body = request.body && toJsonText(request.body);
-    // Reads the key without a promise, because nearly every request has one.
-    const key = (attemptState.key =
-      (this.#requiresPin(attemptState) ? undefined : session.currentKey) ?? (await this.#getKey(attemptState)));
-    const extras = openExchange && (await openExchange());
-    attemptState.isSent = true;
-    const reply = await this.#send(request, body, key, attemptState.signal, extras);
-    this.#recordReply(session, key, reply);
-    if ((reply.status !== 401 && reply.status !== 403) || !(await this.#shouldRenewKey(key, reply))) return reply;
+    if (!(await this.#shouldRenewKey(key, reply))) return reply;
     // Until the replay is sent, only the login can fail.
     attemptState.isSent = false;
-    const freshKey = (attemptState.key = await this.#getKey(attemptState));
-    const replayExtras = openExchange && (await openExchange());
-    attemptState.isSent = true;
-    const replay = await this.#send(request, body, freshKey, attemptState.signal, replayExtras);
-    this.#recordReply(session, freshKey, replay);
+    const freshKey = await this.#getKey(attemptState);
+    const replay = await this.#send(request, body, attemptState, freshKey, openExchange && (await openExchange()));
+    this.#recordReply(freshKey, replay);
     if (replay.status === 401) await session.rejectReplay(freshKey);
     // A login does not help here, whether the key had expired or not.
     else if (isForbiddenWithoutResult(replay) && isForbiddenWithoutResult(reply)) await session.recordFutileRenewal();
     return replay;
   }
 
-  #recordReply(session: Session, key: SessionApiKey, { status, streamed, hasUnverifiedEnd }: Reply): void {
-    session.recordResponse(key, status);
+  #recordReply(key: SessionApiKey, { status, streamed, hasUnverifiedEnd }: Reply): void {
+    this.#dependencies.session.recordResponse(key, status);
     if (streamed && hasUnverifiedEnd) this.hasUnverifiedEnd = true;
   }
 
@@ -216,15 +296,26 @@ export class Sender {
   #send(
     request: Request,
     body: string | undefined,
-    { authorization }: SessionApiKey,
-    signal: AbortSignalLike | undefined,
+    attemptState: AttemptState,
+    key: SessionApiKey,
     extras?: Partial<Exchange>,
   ): Promise<Reply> {
+    attemptState.key = key;
+    attemptState.isSent = true;
     this.requests++;
     const { settings, transport } = this.#dependencies;
     const query = request.rawQuery ? `?${request.rawQuery}` : encodeQuery(request.query);
-    const exchange: Exchange = { method: request.method, path: settings.prefix + request.path + query, authorization, signal };
-    if (body !== undefined) exchange.body = body;
+    const exchange: Exchange = {
+      method: request.method,
+      path: settings.prefix + request.path + query,
+      authorization: key.authorization,
+      signal: attemptState.signal,
+      body,
+    };
     return transport.send(extras ? { ...exchange, ...extras } : exchange);
   }
+}
+
+function rethrow(thrown: unknown): never {
+  throw thrown;
 }

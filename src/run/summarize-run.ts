@@ -30,8 +30,7 @@ export function summarizeRun(
 ): string {
   const { many, emittedParts, emittedItems, changed, envelopeFields } = record;
   const foundCount = count ?? (emittedParts === undefined ? (Array.isArray(data) ? data.length : undefined) : emittedItems);
-  const plannedCount = operation?.effect === 'read' ? undefined : plan?.requests.length;
-  const plannedItems = plannedCount === undefined ? undefined : plan?.requests.flatMap(({ item }) => (item === undefined ? [] : [item]));
+  const planned = operation?.effect === 'read' ? undefined : plan?.requests;
   const mask = (text: string): string => redactor.text(text);
   try {
     return createSummary(
@@ -42,13 +41,13 @@ export function summarizeRun(
         input,
         mask,
         many,
-        plannedCount,
-        ...(plannedItems && { plannedItems }),
+        plannedCount: planned?.length,
+        plannedItems: planned?.flatMap(({ item }) => (item === undefined ? [] : [item])),
         changed,
         foundCount,
         data,
         envelopeFields,
-        ...(code !== undefined && { code }),
+        code,
       },
       translate,
     );

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Reply } from '../http/exchange';
+import { asGatewayError } from '../model/error';
 import { createEmptyResultLists, type ResultLists, type WriteResult } from '../model/envelope';
 import type { JsonObject } from '../model/json';
 import { CONFIGURATION_ROOT } from '../model/path';
@@ -13,10 +14,11 @@ import type { RunState } from './run-state';
 import type { WriteResponse } from './sender';
 
 /** Runs one write and records its result. */
-export async function writeAndRecord(run: RunState, write: PendingWrite): Promise<WriteResult> {
-  const { status, result, changed } = await runWrite(run, write);
-  run.record.recordWrite(status, result, changed ?? (mayLeaveUnchanged(write) ? null : true));
-  return { result };
+export function writeAndRecord(run: RunState, write: PendingWrite): Promise<WriteResult> {
+  return runWrite(run, write).then(({ status, result, changed }) => {
+    run.record.recordWrite(status, result, changed ?? (mayLeaveUnchanged(write) ? null : true));
+    return { result };
+  });
 }
 
 /** Whether a successful write may have sent what the appliance had already. Actions, creations and deletions always change something. */
@@ -24,36 +26,44 @@ export function mayLeaveUnchanged({ request: { method, path }, hasUnknownEffect 
   return method !== 'DELETE' && (hasUnknownEffect === true || (method === 'PUT' && path.startsWith(`${CONFIGURATION_ROOT}/`)));
 }
 
-/** Checks a write, passes it through the interceptors, and sends or plans it. Every write of every operation takes this way. */
-export async function runWrite(run: RunState, write: PendingWrite): Promise<WriteResponse> {
+/**
+ * Checks a write, passes it through the interceptors, and sends or plans it. Every write of every operation takes this way. A write without
+ * checks, interceptors and leases that wait is sent at once.
+ */
+export function runWrite(run: RunState, write: PendingWrite): Promise<WriteResponse> {
+  try {
+    const check = run.options.checkWrite?.(write, run);
+    return check ? check.then(() => interceptWrite(run, write)) : interceptWrite(run, write);
+  } catch (thrown) {
+    return Promise.reject(asGatewayError(thrown));
+  }
+}
+
+function interceptWrite(run: RunState, write: PendingWrite): Promise<WriteResponse> {
   const { record, options } = run;
-  const check = options.checkWrite?.(write, run);
-  if (check) await check;
   record.recordRequest('write', write.request);
   return options.interceptWrite ? options.interceptWrite(write, () => sendWrite(run, write), run) : sendWrite(run, write);
 }
 
-async function sendWrite(
-  run: RunState,
-  { request, plannedBody, openExchange, parseResult, describeItem }: PendingWrite,
-): Promise<WriteResponse> {
-  const { plan, sender, options } = run;
+function sendWrite(run: RunState, write: PendingWrite): Promise<WriteResponse> {
+  const { plan, options, hasLeases } = run;
   if (plan) {
-    plan.add(request, plannedBody, describeItem?.());
-    return { status: null, result: createEmptyResultLists() };
+    plan.add(write.request, write.plannedBody, write.describeItem?.());
+    return Promise.resolve({ status: null, result: createEmptyResultLists() });
   }
+  return options.beforeWrite || hasLeases ? prepareWrite(run).then(() => sendPrepared(run, write)) : sendPrepared(run, write);
+}
+
+async function prepareWrite(run: RunState): Promise<void> {
+  const { sender, options } = run;
   // A login may take long or fail, so it comes before the caller records the write as sent.
   if (options.beforeWrite && !sender.hasKey) await sender.logIn();
-  if (run.leases.hasAny) await assertLeasesBeforeWrite(run);
+  if (run.hasLeases) await assertLeasesBeforeWrite(run);
   else if (options.beforeWrite) await options.beforeWrite();
-  const { readCache } = run.gatewayContext;
-  readCache.invalidate(request.path);
-  try {
-    return await sender.write(request, openExchange, parseResult);
-  } finally {
-    // A read during the write may have the old state.
-    readCache.invalidate(request.path);
-  }
+}
+
+function sendPrepared({ sender }: RunState, { request, openExchange, parseResult }: PendingWrite): Promise<WriteResponse> {
+  return sender.write(request, openExchange, parseResult);
 }
 
 /** See `OperationContext.writeAny`. */
