@@ -172,10 +172,19 @@ export class Gateway {
       assertOperationAllowed(run.name, operation, this.#settings.permissions);
       run.acquireSlot();
       const input = (run.parsedInput = parseInput(operation, run.input));
-      const pending = run.approval
-        ? this.#obtainApproval(run, run.approval).then(() => perform(input, run.context, operation))
-        : perform(input, run.context, operation);
-      return pending.then(
+      if (!run.approval) return this.#perform(run, operation, input, perform);
+      return this.#obtainApproval(run, run.approval).then(
+        () => this.#perform(run, operation, input, perform),
+        (thrown) => this.#fail(run, thrown),
+      );
+    } catch (thrown) {
+      return this.#fail(run, thrown);
+    }
+  }
+
+  #perform(run: GatewayRun, operation: Operation, input: ParsedInput, perform: PerformOperation): Promise<RunOutcome> {
+    try {
+      return perform(input, run.context, operation).then(
         (result) => this.#succeed(run, input, result),
         (thrown) => this.#fail(run, thrown),
       );
