@@ -4,8 +4,8 @@ import type { PreviewOptions } from './types';
 export interface MessagePanelBehavior {
   /** Label of the button that runs it again. */
   readonly again: string;
-  /** Begins the keys of the titles of the message: `preview` or `try`. */
-  readonly texts: 'preview' | 'try';
+  /** Keys of the titles of the message. */
+  readonly titles: { readonly sample: string; readonly last: string };
   /** Waits for the button if the only message is a sample, because its values are made up. */
   readonly needsMessage?: true;
   /** Shows a successful answer. */
@@ -13,7 +13,7 @@ export interface MessagePanelBehavior {
 }
 
 /** Sends the dialog with the last message of the node, or with a sample. The result comes first, next to the button. */
-export function openMessagePanel(options: PreviewOptions, { again, texts, needsMessage, render }: MessagePanelBehavior): void {
+export function openMessagePanel(options: PreviewOptions, { again, titles, needsMessage, render }: MessagePanelBehavior): void {
   const { node, container } = options;
   container.empty().addClass('gateway-panel');
   const result = $('<div class="gateway-difference" role="status" aria-live="polite">').text(node._('list.searching'));
@@ -37,13 +37,13 @@ export function openMessagePanel(options: PreviewOptions, { again, texts, needsM
   container.append(result, messageFold.append(summary, message, button, ' ', sampleButton));
   reveal(container);
   void options.fetchLastMessage().then((last) => {
-    const showSample = (): void => fill(node._(`${texts}.sample`), sample, needsMessage === true && isNeeded);
+    const showSample = (): void => fill(node._(titles.sample), sample, needsMessage === true && isNeeded);
     if (!last.ok || last.message === undefined) {
       showSample();
       return;
     }
     const { at } = last as { at?: number };
-    fill(node._(`${texts}.last`, { time: new Date(Number(at)).toLocaleTimeString() }), last.message, false);
+    fill(node._(titles.last, { time: new Date(Number(at)).toLocaleTimeString() }), last.message, false);
     sampleButton.text(node._('preview.other')).on('click', showSample).show();
   });
 }

@@ -13,7 +13,7 @@ interface PlannedRequest {
 export function openPreviewPanel(options: PreviewOptions): void {
   openMessagePanel(options, {
     again: options.node._('preview.show'),
-    texts: 'preview',
+    titles: { sample: 'preview.sample', last: 'preview.last' },
     render: (result, answer) => renderResult(options, result, answer),
   });
 }

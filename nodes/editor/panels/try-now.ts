@@ -14,7 +14,12 @@ interface TryAnswer {
 /** Runs a read as the dialog describes it and shows its data as a table. The JSON is one click away. */
 export function openTryPanel(options: PreviewOptions): void {
   const render = (result: JQuery, answer: object): void => renderAnswer(options, result, answer as TryAnswer);
-  openMessagePanel(options, { again: options.node._('try.button'), texts: 'try', needsMessage: true, render });
+  openMessagePanel(options, {
+    again: options.node._('try.button'),
+    titles: { sample: 'try.sample', last: 'try.last' },
+    needsMessage: true,
+    render,
+  });
 }
 
 function renderAnswer(options: PreviewOptions, result: JQuery, answer: TryAnswer): void {
