@@ -21,7 +21,7 @@ function describe({ simulator, second, appliances, folder, nodeRed }, examples) 
   return `
 Appliance    a simulator at ${simulator.url}
              ${simulator.state.sessions.count} sessions, 3 of them of ${USER}; the flows verify its certificate
-             ${new Set(appliances.values()).size - 1} more for the backups and the licences; and one at ${second?.url}, which asks for a code: ${CODE}
+             ${new Set(appliances.values()).size - 1} more for the backups and the licenses; and one at ${second?.url}, which asks for a code: ${CODE}
 Backups      in ${folder}; they go when this ends
 Node-RED     ${nodeRed.version}, reachable from this machine only, without a password, with these flows:
 ${names.join('\n')}

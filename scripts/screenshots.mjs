@@ -14,7 +14,7 @@ const MARGIN = 24;
 
 /** Examples that have a page in the cookbook, by their picture; its own flows have their own names. */
 const shared = {
-  'licence-report': 'Report the licence leases.json',
+  'license-report': 'Report the license leases.json',
   'configuration-changes': 'Mail what has changed.json',
   'rotate-certificate': 'Rotate the device certificate.json',
   approval: 'Approve a change on a page.json',

@@ -1,5 +1,5 @@
 // @ts-check
-// What the dialogs of the five nodes have: form, defaults and checks are made of this table, words stand in the locale catalogue.
+// What the dialogs of the five nodes have: form, defaults and checks are made of this table, words stand in the locale catalog.
 
 /**
  * @typedef {object} Property
@@ -17,7 +17,7 @@
  * @property {string} name below `gateway-fleet-`
  * @property {string} color
  * @property {number} inputs
- * @property {readonly string[]} outputs their names in the catalogue
+ * @property {readonly string[]} outputs their names in the catalog
  * @property {readonly Property[]} properties beside the name
  * @property {true} [about] has a sentence about the node
  */

@@ -7,7 +7,7 @@ import { STATUS_TEXTS, MESSAGE_TEXTS, TITLE_TEXTS } from '../nodes/i18n';
 
 const folder = join(__dirname, '..');
 const built = (file: string): string => readFileSync(join(folder, 'dist', 'nodes', 'locales', file), 'utf8');
-const catalogue = JSON.parse(built('en-US/fleet.json')) as Texts;
+const catalog = JSON.parse(built('en-US/fleet.json')) as Texts;
 const help = built('en-US/fleet.html');
 
 const languagesOf = (place: string): string[] =>
@@ -16,7 +16,7 @@ const languagesOf = (place: string): string[] =>
     .sort();
 
 const textAt = (key: string): unknown =>
-  key.split('.').reduce<unknown>((texts, part) => (texts as Record<string, unknown> | undefined)?.[part], catalogue);
+  key.split('.').reduce<unknown>((texts, part) => (texts as Record<string, unknown> | undefined)?.[part], catalog);
 
 describe('fleet texts', () => {
   it('fleet texts have the same languages as the main package', () => {
@@ -35,4 +35,4 @@ describe('fleet texts', () => {
   });
 });
 
-describeTranslations(folder, catalogue, help);
+describeTranslations(folder, catalog, help);

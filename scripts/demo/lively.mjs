@@ -62,13 +62,13 @@ export async function liven(simulator) {
   gateway.close();
   simulator.state.sessions.add({ 'active-user-name': LEAVER });
   /** @type {string | undefined} */
-  let traveller;
+  let traveler;
   simulator.fault({
     // Somebody is on the way: with every look at the sessions another one is signed in from elsewhere.
     match: ({ path }) => {
       if (!path.includes('active-users?number=') || !path.endsWith('start=0')) return false;
-      if (traveller !== undefined) simulator.state.sessions.end(traveller);
-      traveller = simulator.state.sessions.add({ 'active-user-name': 'traveller', 'source-ip': '203.0.113.77' });
+      if (traveler !== undefined) simulator.state.sessions.end(traveler);
+      traveler = simulator.state.sessions.add({ 'active-user-name': 'traveler', 'source-ip': '203.0.113.77' });
       return false;
     },
     times: Infinity,

@@ -42,7 +42,7 @@ export function settle(simulator, all) {
   names.delete('admin');
   names.delete(settings.username);
   // On the way, and not signed in all the time.
-  names.add('traveller');
+  names.add('traveler');
   for (const local of [...all].map(accounts)) {
     for (const username of names) {
       if (local.items.has(username)) continue;

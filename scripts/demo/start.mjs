@@ -21,7 +21,7 @@ export const CODE = '246810';
  * What an appliance of that name is.
  * @param {string} name
  */
-const roleOf = (name) => (name.startsWith('licence') ? 'license-server' : 'independent');
+const roleOf = (name) => (name.startsWith('license') ? 'license-server' : 'independent');
 
 /**
  * @typedef {Awaited<ReturnType<typeof startDemo>>} Demo

@@ -3,9 +3,9 @@
 
 /** @import { Area, Field } from '../../src/model/operation.js' */
 /** @import { AreaInfo, FieldInfo } from '../../nodes/editor/operation-table-types.js' */
-/** @typedef {{ [key: string]: string | Texts }} Texts the catalogue, as it is nested */
+/** @typedef {{ [key: string]: string | Texts }} Texts the catalog, as it is nested */
 
-/** Names become keys of the catalogue, where these two characters have a meaning. @param {string} name */
+/** Names become keys of the catalog, where these two characters have a meaning. @param {string} name */
 function checkName(name) {
   if (/[.:]/.test(name)) throw new Error(`${name}: a name in the operation table must not have a dot or a colon.`);
   return name;
@@ -104,7 +104,7 @@ function areaInfo(area, texts) {
   };
 }
 
-/** The table for the script in the browser, and its texts for the catalogue. @param {readonly Area[]} areas */
+/** The table for the script in the browser, and its texts for the catalog. @param {readonly Area[]} areas */
 export function buildTable(areas) {
   /** @type {Texts} */
   const texts = {};

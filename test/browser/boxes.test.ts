@@ -125,7 +125,7 @@ inBothEditors('the panels beside the fields', (rig) => {
       await rig.editor.page.evaluate((on) => document.documentElement.classList.toggle('nr-theme-dark', on), dark);
       await rig.editor.openNode(id);
       await open();
-      // Under the pointer a button has Node-RED's own colours.
+      // Under the pointer a button has Node-RED's own colors.
       await rig.editor.page.mouse.move(0, 0);
       const picture = `${PICTURES}/box-${id}-${rig.version}${dark ? '-dark' : ''}.png`;
       if (PICTURES !== undefined) await rig.editor.page.screenshot({ path: picture });

@@ -1,9 +1,9 @@
 /** Texts that are shown with less contrast than 4.5 : 1, computed from the styles: axe finds nothing to check inside Node-RED. Runs in the page. */
 export function tooFaint(): string[] {
   // Red, green, blue from 0 to 1, and how much of it covers what is behind.
-  const parts = (colour: string): number[] => {
-    const numbers = (colour.match(/[\d.]+/g) ?? []).map(Number);
-    const all = colour.startsWith('color(') ? numbers : numbers.map((part, at) => (at < 3 ? part / 255 : part));
+  const parts = (color: string): number[] => {
+    const numbers = (color.match(/[\d.]+/g) ?? []).map(Number);
+    const all = color.startsWith('color(') ? numbers : numbers.map((part, at) => (at < 3 ? part / 255 : part));
     return [...all.slice(0, 3), all[3] ?? 1];
   };
   const over = (front: number[], back: number[], cover = front[3] ?? 1): number[] => [
@@ -14,8 +14,8 @@ export function tooFaint(): string[] {
   const light = ([red = 0, green = 0, blue = 0]: number[]): number => 0.2126 * share(red) + 0.7152 * share(green) + 0.0722 * share(blue);
   const behind = (element: Element | null): number[] => {
     if (!element) return [1, 1, 1, 1];
-    const colour = parts(getComputedStyle(element).backgroundColor);
-    return (colour[3] ?? 1) > 0.99 ? colour : over(colour, behind(element.parentElement));
+    const color = parts(getComputedStyle(element).backgroundColor);
+    return (color[3] ?? 1) > 0.99 ? color : over(color, behind(element.parentElement));
   };
   const veil = (element: Element | null): number => (element ? Number(getComputedStyle(element).opacity) * veil(element.parentElement) : 1);
   let seen = 0;

@@ -79,7 +79,7 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
   it('the dashboard shows health with its history, licenses, and the cluster', async () => {
     await expect.poll(() => group('Health').innerText()).toMatch(/Processor[^]*7[^]*Swap[^]*Seen at \d\d:\d\d:\d\d [+-]\d\d:\d\d/);
     expect(await group('Health').locator('canvas').count()).toBe(2);
-    await rows('Licences', 'Concurrent Users').filter({ hasText: '300' }).waitFor();
+    await rows('Licenses', 'Concurrent Users').filter({ hasText: '300' }).waitFor();
     await rows('Cluster', 'gateway-1-b').waitFor();
   });
 

@@ -91,9 +91,9 @@ export const appliances: Outcomes = {
     expect(writes(running).at(-1)).toBe('PUT /api/v1/configuration/uac/network-access/radius-clients/radius-client/Switch%203%2F1');
   },
 
-  'Report the licence leases.json': async (running, example) => {
+  'Report the license leases.json': async (running, example) => {
     const { debug, appliances: all } = running;
-    const server = all.get('licence-1');
+    const server = all.get('license-1');
     const click = 'Every Monday at 7';
     const clients = 'gateway-a 50, gateway-b 100, policy-a 150';
     await inject(running, example, click);
@@ -102,7 +102,7 @@ export const appliances: Outcomes = {
     );
     server?.fault({ match: ({ path }) => path.includes('lease'), body: (text) => text.replace('"total-count":1000', '"total-count":320') });
     await inject(running, example, click);
-    expect(await debug.next('Warning')).toBe(`Licences run out. Concurrent Users: 300 of 320 (94 %): ${clients}`);
+    expect(await debug.next('Warning')).toBe(`Licenses run out. Concurrent Users: 300 of 320 (94 %): ${clients}`);
     // The other appliances lease nothing; the report still works.
     if (server) Object.assign(server.state.settings, { role: 'independent' });
     await debug.next('Report');

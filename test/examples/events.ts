@@ -12,18 +12,18 @@ export const events: Outcomes = {
     const { sessions } = simulator.state;
     await look(running, example, ({ path }) => path.includes('/active-users'));
     const ids = ['10.1.2.3', '2001:db8::7', '198.51.100.200'].map((address) =>
-      sessions.add({ 'active-user-name': 'traveller', 'source-ip': address }),
+      sessions.add({ 'active-user-name': 'traveler', 'source-ip': address }),
     );
     await inject(running, example, CLICK);
     // Sessions from our networks are not shown; others may have started since the examples began.
     let shown: { message: string };
     do shown = (await debug.next('From elsewhere')) as { message: string };
-    while (!shown.message.startsWith('traveller'));
-    expect(shown).toMatchObject({ message: 'traveller is signed in from 198.51.100.200.', session: { 'session-id': ids[2] } });
+    while (!shown.message.startsWith('traveler'));
+    expect(shown).toMatchObject({ message: 'traveler is signed in from 198.51.100.200.', session: { 'session-id': ids[2] } });
     for (const id of ids) sessions.end(id);
   },
 
-  'Tell each change of the configuration.json': async (running, example) => {
+  'Report each change of the configuration.json': async (running, example) => {
     const { simulator, debug } = running;
     await inject(running, example, CLICK);
     await debug.next('Checked', 20_000);
@@ -44,10 +44,10 @@ export const events: Outcomes = {
     role?.values.set('description', description);
   },
 
-  'Health and licences to a chat channel.json': async (running, example) => {
+  'Health and licenses to a chat channel.json': async (running, example) => {
     const { debug, appliances } = running;
-    const server = appliances.get('licence-1');
-    if (!server) throw new Error('There is no licence server.');
+    const server = appliances.get('license-1');
+    if (!server) throw new Error('There is no license server.');
     const { sessions } = server.state;
     await look({ ...running, simulator: server }, example, ({ path }) => path.includes('healthcheck') || path.includes('lease'), 2);
     const channel = () => debug.next('To the channel');
@@ -55,14 +55,14 @@ export const events: Outcomes = {
     server.fault({ match: ({ path }) => path.includes('lease'), body: (text) => text.replace('"total-count":1000', '"total-count":320') });
     await inject(running, example, CLICK);
     expect([await channel(), await channel()].sort()).toEqual([
-      expect.stringMatching(/^licence-1: Concurrent Users: 93\.8 % are leased, over the limit of 90\.$/) as unknown,
-      expect.stringMatching(/^licence-1: USER-COUNT is 5\d\d, over the limit of 500\.$/) as unknown,
+      expect.stringMatching(/^license-1: Concurrent Users: 93\.8 % are leased, over the limit of 90\.$/) as unknown,
+      expect.stringMatching(/^license-1: USER-COUNT is 5\d\d, over the limit of 500\.$/) as unknown,
     ]);
     for (const id of ids) sessions.end(id);
     await inject(running, example, CLICK);
     expect([await channel(), await channel()].sort()).toEqual([
-      'licence-1: Concurrent Users: 30 % are leased, back below 85.',
-      expect.stringMatching(/^licence-1: USER-COUNT is \d+, back below 450\.$/) as unknown,
+      'license-1: Concurrent Users: 30 % are leased, back below 85.',
+      expect.stringMatching(/^license-1: USER-COUNT is \d+, back below 450\.$/) as unknown,
     ]);
   },
 

@@ -103,7 +103,7 @@ it('example flows share identical appliance and certificate nodes, except the ex
   expect(shared.filter((nodes) => nodes.some(waitsForCode))).toHaveLength(1);
   // Except the license server.
   const first = (nodes: FlowNode[]): boolean =>
-    nodes.some(({ name }) => /^vpn-1( with a journal)?$/.test(String(name)) || name === 'licence-1' || name === 'All appliances');
+    nodes.some(({ name }) => /^vpn-1( with a journal)?$/.test(String(name)) || name === 'license-1' || name === 'All appliances');
   for (const nodes of shared) expect(first(nodes) || nodes.some(waitsForCode)).toBe(true);
   // Two imported examples share each appliance node.
   const all = shared.flat();
@@ -197,14 +197,14 @@ describe('in the demo with its default settings', () => {
       'New session from a foreign network',
       'Click: look now',
       'From elsewhere',
-      expect.objectContaining({ message: 'traveller is signed in from 203.0.113.77.' }),
+      expect.objectContaining({ message: 'traveler is signed in from 203.0.113.77.' }),
     ],
-    ['Tell each change of the configuration', 'Click: look now', 'Checked', expect.anything()],
+    ['Report each change of the configuration', 'Click: look now', 'Checked', expect.anything()],
     ['Watch the health', 'Every minute', 'Alert', expect.objectContaining({ state: 'high', load: 93 })],
     ['Watch the health', 'Every minute', 'Fine again', expect.objectContaining({ state: 'normal', load: 7 })],
     ['Onboard a contractor', 'Every evening', 'Disabled', LEAVER],
     ['Change one value by export and import', 'Click: change it', 'Imported', 'ntp-server was pool.ntp.org, and is ntp.example.com now.'],
-    ['Report the licence leases', 'Every Monday at 7', 'Report', expect.stringContaining('Concurrent Users: 300 of 1000 (30 %)')],
+    ['Report the license leases', 'Every Monday at 7', 'Report', expect.stringContaining('Concurrent Users: 300 of 1000 (30 %)')],
     ['Restrict admin sign-in to a network', 'Click: restrict the sign-in', 'Restricted', expect.stringMatching(/^Set the source address mode of .+\.$/)],
   ];
 

@@ -52,7 +52,7 @@ export const people: Outcomes = {
     expect(await debug.next('Report')).toEqual({
       user,
       'account disabled': 'yes',
-      'licence taken back': 'yes',
+      'license taken back': 'yes',
       'sessions ended': `${open} of ${open}`,
     });
     expect(localUsers(running).get(user)?.text('enabled')).toBe('false');
@@ -63,22 +63,22 @@ export const people: Outcomes = {
     const report = (await debug.next('Report')) as Record<string, string>;
     expect(report).toMatchObject({ user: 'from the directory', 'sessions ended': '1 of 1' });
     expect(report['account disabled']).toMatch(/^NO\. .*does not exist/);
-    expect(report['licence taken back']).toMatch(/^NO\. .*does not exist/);
+    expect(report['license taken back']).toMatch(/^NO\. .*does not exist/);
     expect(sessionsOf(running, 'from the directory')).toBe(0);
   },
 
-  'Grant a directory group access to the catalogue.json': async (running, example) => {
+  'Grant a directory group access to the catalog.json': async (running, example) => {
     const { debug } = running;
     const groups = (given: unknown) => (given as { name: string }[]).map(({ name }) => name);
     await inject(running, example, 'Click: add the group');
     expect(await debug.next('What was done')).toBe('Added Remote Workers to Corp AD.');
-    const now = groups(await debug.next('The catalogue now'));
+    const now = groups(await debug.next('The catalog now'));
     expect(now).toEqual(['Domain Users', 'VPN Users', 'Gateway Admins', 'Remote Workers']);
 
     const before = writes(running);
     await inject(running, example, 'Click: add the group');
     expect(await debug.next('What was done')).toBe('All groups were in Corp AD already.');
-    expect(groups(await debug.next('The catalogue now'))).toEqual(now);
+    expect(groups(await debug.next('The catalog now'))).toEqual(now);
     expect(writes(running)).toEqual(before);
   },
 };

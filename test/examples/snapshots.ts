@@ -76,7 +76,7 @@ export const snapshots: Outcomes = {
     await quiet();
   },
 
-  'Put back what a snapshot holds.json': async (running, example) => {
+  'Restore what a snapshot holds.json': async (running, example) => {
     const { debug, simulator } = running;
     const snapshots = join(running.folder, 'before-in-test');
     const click = (name: string): Promise<void> => inject(running, example, `Click: ${name}`, { snapshots });

@@ -86,7 +86,7 @@ function withText({ example, fields }: Operation, name: string, field: Field, va
   const input: Record<string, unknown> = { ...example.input };
   // To a user that is there a password is sent only so.
   if (name === 'password-cleartext' && 'set-password' in fields) input['set-password'] = true;
-  // One is for licence servers, the other for everybody else.
+  // One is for license servers, the other for everybody else.
   if (name === 'client-kind') delete input['delete-active-sessions'];
   return { ...input, [name]: field.kind === 'path' ? ['users', value] : field.kind === 'list' ? [value] : value };
 }

@@ -74,8 +74,8 @@ export const recipes: Record<string, Recipe> = {
       expect(gone.map((name) => local(running).get(name)?.text('enabled'))).toEqual(gone.map(() => 'false'));
     },
   },
-  'licence-report': {
-    flow: 'Report the licence leases.json',
+  'license-report': {
+    flow: 'Report the license leases.json',
     node: 'Read the leases',
     press: (running, flow) => inject(running, flow, 'Every Monday at 7'),
     check: async ({ debug }) => expect(await debug.next('Report')).toContain('Concurrent Users: 300 of 1000 (30 %)'),

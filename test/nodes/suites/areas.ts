@@ -162,7 +162,7 @@ export function areasSuite(runtime: Runtime): void {
     const group = (name: string): Message => ({ payload: [{ name, group: `CORP\\${name}` }] });
     const outcomes = await Promise.all([rig.run(group('One')), rig.run(group('Two'), 'n2'), rig.run(group('One'), 'n2')]);
     expect(outcomes.map((outcome) => expectSuccess(outcome).envelope.changed)).toEqual([true, true, false]);
-    const catalogue = rig.sim.state.configuration.resource(
+    const catalog = rig.sim.state.configuration.resource(
       'authentication',
       'auth-servers',
       'auth-server',
@@ -171,7 +171,7 @@ export function areasSuite(runtime: Runtime): void {
       'server-catalog',
       'groups',
     );
-    const names = (catalogue.values.get('ad-group') as { name: string }[]).map(({ name }) => name);
+    const names = (catalog.values.get('ad-group') as { name: string }[]).map(({ name }) => name);
     expect(names).toEqual(['Domain Users', 'VPN Users', 'Gateway Admins', 'One', 'Two']);
   });
 }
