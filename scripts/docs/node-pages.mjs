@@ -21,7 +21,7 @@ function describeField(field) {
     field.help,
     ...(field.choices ? [`One of ${field.choices.map(toCode).join(', ')}.`] : []),
     ...(field.secret ? ['A secret: it is stored with the credentials.'] : []),
-    ...(field.guard ? ['Never taken from `msg.payload` by itself.'] : field.subject ? ['Can also be `msg.payload` itself.'] : []),
+    ...(field.guard ? ['`msg.payload` never sets it automatically.'] : field.subject ? ['Can also be `msg.payload` itself.'] : []),
   ].join(' ');
 }
 
