@@ -1,5 +1,5 @@
 // @ts-check
-// The appliance of the measurements, in a process of its own; told over IPC how long to think, asked for its counts.
+// The appliance of the measurements, in a separate process. IPC messages set its delay and request its counts.
 import process from 'node:process';
 import { loadBenchmarkServer } from './server/load.mjs';
 

@@ -1,5 +1,5 @@
 // @ts-check
-// The rows of writes: what ensure and a journal cost, and snapshots of a large configuration.
+// The rows of writes: the cost of ensure and of a journal, and snapshots of a large configuration.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LANES } from './flows.mjs';
@@ -15,7 +15,7 @@ import { LANES } from './flows.mjs';
 const CONNECTIONS = 8;
 const AT_ONCE = 100;
 const SNAPSHOT_MS = 5;
-/** What a flow does in turn, as kinds of messages. */
+/** The kinds of messages that a flow sends one after the other. */
 const MIXED = ['update', 'create', 'delete', 'ensure', 'kill'];
 
 /**
@@ -25,7 +25,7 @@ const MIXED = ['update', 'create', 'delete', 'ensure', 'kill'];
 export function changeRows({ writes, policies }) {
   const set = (delayMs = 0) => ({ delayMs, sessions: 0, policies: 0 });
 
-  /** So many writes, a hundred at a time; `round` makes each of them another value. */
+  /** Sends `count` writes, a hundred at a time. `round` gives each write another value. */
   let round = 0;
   const written = async (
     /** @type {Rig} */ rig,
@@ -35,7 +35,7 @@ export function changeRows({ writes, policies }) {
     /** @type {Mix} */ mix = undefined,
   ) => {
     const job = { make: makerOf(make), lane, count: writes, outstanding: Math.min(AT_ONCE, writes), round: ++round, mix };
-    // What is deleted has to be there.
+    // A resource must exist before it can be deleted.
     if (make === 'delete' || mix)
       await rig.run('ours', set(), { ...job, mix: undefined, make: 'update', name: 'Gone', lane: LANES.update });
     const sample = await rig.run('ours', set(delayMs), job);
@@ -87,7 +87,7 @@ export function changeRows({ writes, policies }) {
       id: 'ensure-equal',
       title: 'an ensure of what is so already',
       contenders: {
-        // As the round before has left it.
+        // The state after the previous round.
         ours: async (rig) => {
           await written(rig, 'update', LANES.update);
           round--;
@@ -149,7 +149,7 @@ function newFolder(/** @type {Rig} */ rig) {
 
 /** @returns {Goal} */
 function requestsEach(/** @type {string} */ what, /** @type {number} */ atMost) {
-  // One more of all of them may be the login.
+  // One additional request may be the login.
   return {
     text: `requests per ${what}`,
     figure: 'requestsPer',

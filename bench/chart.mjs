@@ -1,11 +1,11 @@
 // @ts-check
-// The picture of the README: how many times as fast as the core node, on a logarithmic scale.
+// The picture of the README: the speed relative to the core node, on a logarithmic scale.
 
 import { spreadOf } from './report.mjs';
 
 /** @typedef {import('./report.mjs').Line & { samples: import('./report.mjs').Samples }} Line */
 
-/** Rows of the chart, what is compared, and in which direction more is better. */
+/** Rows of the chart: the compared figures, and whether a higher figure is better. */
 const BARS = [
   { id: 'small-d0', label: 'small reads, 10 at a time', figure: 'rate', unit: 'messages a second' },
   { id: 'small-d5-10', label: 'small reads, 5 ms each, 10 at a time', figure: 'cpuPer', unit: 'less CPU' },
@@ -29,7 +29,7 @@ const RIGHT = 190;
 export function chart(lines) {
   const bars = BARS.flatMap(({ id, label, figure, unit }) => {
     const { ours = [], core = [] } = lines.find((one) => one.id === id && one.version === 4)?.samples ?? {};
-    // As in the table: the median of the ratios within a repetition.
+    // The median of the ratios within a repetition, as in the table.
     const ratios = ours.map((sample, index) => (sample[figure] ?? NaN) / (core[index]?.[figure] ?? NaN));
     const { median } = spreadOf(ratios);
     return Number.isFinite(median) ? [{ label, times: figure === 'rate' ? median : 1 / median, unit }] : [];

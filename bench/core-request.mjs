@@ -1,6 +1,6 @@
 // @ts-check
 
-/** The core `http request` node at its best settings, with a key that it need not fetch. @param {string} authorization */
+/** The core `http request` node with its best settings and a fixed key. @param {string} authorization */
 export function coreRequest(authorization) {
   return {
     type: 'http request',

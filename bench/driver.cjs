@@ -24,7 +24,7 @@ const ROLES = 'users/user-roles/user-role';
 const roleOf = ({ name = 'Role' }, index) => `${name} ${index}`;
 const sessionId = (index) => `sid${String(index).padStart(40, '0')}`;
 
-/** Sends `count` messages, or for `ms`, with so many under way; `each` starts one and calls back with its outcome. */
+/** Sends `count` messages, or messages for `ms` milliseconds, with a limit of running ones. `each` starts one and calls back. */
 function loop({ count = Infinity, ms = Infinity, outstanding }, each) {
   return new Promise((resolve, reject) => {
     const took = [];
@@ -51,7 +51,7 @@ function loop({ count = Infinity, ms = Infinity, outstanding }, each) {
   });
 }
 
-/** What the process spent on the work: rate, CPU, latencies, memory, and the longest time that its event loop stood still. */
+/** The cost of the work for the process: rate, CPU, latencies, memory, and the longest block of its event loop. */
 async function measured(work) {
   const delay = monitorEventLoopDelay({ resolution: 10 });
   const rss = () => process.memoryUsage.rss() / 2 ** 20;
@@ -98,7 +98,7 @@ module.exports = (RED) => {
       done();
       const { parts, payload } = message;
       if (parts) {
-        // Of a list that comes in pages: its end is the last of them.
+        // A list in pages ends with its last page.
         job.got = (parts.index === 0 ? 0 : job.got) + payload.length;
         if (parts.index + 1 !== parts.count) return;
       }
@@ -117,7 +117,7 @@ module.exports = (RED) => {
 
   const outputs = 32;
   const flow = (index, done) => {
-    // Of a mixture each kind has its turn.
+    // A mixture sends each kind in turn.
     const { make, lane } = job.mix ? job.mix[index % job.mix.length] : job;
     const message = makers[make](job, index);
     message.bench = done;
@@ -126,9 +126,9 @@ module.exports = (RED) => {
     driver.send(lanes);
   };
 
-  /** The limit: the same exchanges by undici alone, without Node-RED, in a process that is the same. */
+  /** The limit: the same exchanges by undici alone, in an equal process without Node-RED. */
   let pool;
-  /** Records, as one message has to hold them. */
+  /** Records, as one message must hold them. */
   let kept = [];
   const bare = (index, done) => {
     const method = job.make === 'kill' ? 'DELETE' : 'GET';
@@ -158,7 +158,7 @@ module.exports = (RED) => {
     return measured(() => loop(job, each));
   }
 
-  /** The floor of a list: the pages decoded and parsed, and nothing else, or their records kept as one message has to; so many times. */
+  /** The minimum cost of a list: its pages are only decoded and parsed, or their records are also kept, as in one message. */
   async function parse() {
     const { Pool } = require(job.undici);
     const client = new Pool(job.base, { connections: 8, connect: { ca: job.ca } });

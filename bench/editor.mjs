@@ -1,5 +1,5 @@
 // @ts-check
-// What the editor half costs: a fresh page with and without the nodes, in turns, and the picker of an appliance with 10,000 users.
+// The cost of the editor half: a fresh page with and without the nodes, alternately, and the picker of an appliance with 10,000 users.
 //   node bench/editor.mjs [runs] [4|5]
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -63,7 +63,7 @@ const start = (/** @type {string} */ name, /** @type {string[]} */ nodesDir, /**
   const credentials = { ap1: { username: 'api-admin', password: 'simulator' }, tls1: { cadata: simulator.ca } };
   return startNodeRed({ ...common, userDir, nodesDir, flows, credentials });
 };
-// The same flow in both: what nodes in it cost is not what having them costs.
+// Both pages have the same flow, because nodes in a flow have a cost too.
 const without = await start('without-', [], [tab]);
 const withThem = await start('with-', [root], [tab]);
 const inUse = await start('in-use-', [root], [tab, tls, { ...appliance, secondFactor: 'none' }, node]);

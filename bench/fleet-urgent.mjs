@@ -145,7 +145,7 @@ async function bench() {
       const place = join(folder, name);
       mkdirSync(place);
       const backup = run(`backup ${name}`, { operation: 'backup.run', input: { folder: place } });
-      // It fills its lane by then.
+      // The running backup fills its queue by then.
       await wait(1000);
       const seconds = await run(name, { operation: 'sessions.kill-user', input: { name: USER }, urgent });
       const left = await asked(fleet.child, 'tell');

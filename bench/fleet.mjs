@@ -19,13 +19,13 @@ const { values: options } = parseArgs({
 ensureBuilt();
 const size = options.quick ? { appliances: 40, many: 60, reps: 1 } : { appliances: 500, many: 1000, reps: 5 };
 const reps = Number(options.reps ?? size.reps);
-/** What else the machine has to do makes every figure worse, and ratios too. */
+/** Other work of the machine makes every figure worse, including ratios. */
 const busy = (loadavg()[0] ?? 0).toFixed(1);
 const RESULTS = join(root, 'bench', 'results', 'fleet.md');
 const DELAY_MS = 20;
 const SESSIONS = 200;
 const AT_ONCE = 16;
-/** One after the other takes the delay and what an exchange costs; a prototype needed 1.2 s for 500. */
+/** Sequential requests take the delay and the cost of an exchange. A prototype needed 1.2 s for 500. */
 const ALLOWED = (1.2 * size.appliances) / 500;
 const HELD_MS = 90_000;
 const PATIENCE_MS = 60_000;
@@ -217,7 +217,7 @@ try {
 
 function report() {
   const lines = table.map(([what, goal, measured, met]) => `| ${what} | ${goal} | ${measured} | ${met ? '✓' : 'missed'} |`);
-  // What `fleet-urgent.mjs` has measured stands behind it.
+  // It ends with the figures of `fleet-urgent.mjs`.
   const [, ...others] = readFileSync(RESULTS, 'utf8').split('\n## ');
   return [
     '# Fleet',

@@ -1,11 +1,11 @@
 // @ts-check
-// The flows that are measured: of the same shape for the core `http request` node, with its best settings, and for ours.
+// The measured flows. They are equal for the core `http request` node with its best settings and for the nodes of this package.
 
 import { join } from 'node:path';
 import { coreRequest } from './core-request.mjs';
 
 const INFO = '/api/v1/system/system-information';
-/** Outputs of the driver by what is wired to them. */
+/** Outputs of the driver by the nodes that are wired to them. */
 export const LANES = {
   ...{ info: 0, page: 1, list: 2, kill: 3, wide: 4, pages: 5, inside: 6, noop: 7 },
   ...{ update: 8, updateJournal: 9, create: 10, createJournal: 11, delete: 12, deleteJournal: 13 },
@@ -13,7 +13,7 @@ export const LANES = {
 };
 const OUTPUTS = Object.keys(LANES).length;
 
-/** What somebody would draw to follow every page. */
+/** A flow of core nodes that follows every page. */
 const FOLLOW = `
 const users = msg.payload['active-users'];
 const records = msg.records ?? [];
@@ -28,7 +28,7 @@ delete msg.records;
 msg.payload = records;
 return [null, msg];`;
 
-/** The same with a message for each page, nothing kept. What leaves second is copied by Node-RED: not the page. */
+/** The same with a message for each page, without state. Node-RED copies the second output, so the page is on the first. */
 const PASS_ON = `
 const users = msg.payload['active-users'];
 const records = users['active-user-records']['active-user-record'];
@@ -40,7 +40,7 @@ if (ended) return [page, null];
 const url = msg.url.replace(/start=\\d+/, 'start=' + had);
 return [page, { url, had, index: index + 1, bench: msg.bench }];`;
 
-/** Writes that are measured with a journal and without. */
+/** Writes with a journal and without. */
 const CHANGES = /** @type {const} */ ([
   ['update', 'gateway-config', 'update'],
   ['create', 'gateway-config', 'create'],
@@ -97,7 +97,7 @@ export function coreFlows(target) {
   };
 }
 
-/** One of our nodes, both of its outputs wired to the sink. */
+/** A node of this package with both outputs wired to the sink. */
 export function ownNode(
   /** @type {string} */ id,
   /** @type {string} */ type,
@@ -120,7 +120,7 @@ export function ownFlows(target) {
     name: `gateway-${id}`,
     url: target.url,
     login: 'realm',
-    // Those of one account would share connections, as few as the strictest has.
+    // Gateways of one account would share the connections of the strictest one.
     realm: `Admins ${id}`,
     tls: 'tls',
     connections,
@@ -130,7 +130,7 @@ export function ownFlows(target) {
     ...[8, 10, 50].map((connections) => appliance(`appliance${connections}`, connections)),
     appliance('journalled', 8, join(target.folder ?? '', 'journal')),
   ];
-  // Node-RED takes a property for a reference when it equals a node's id: `info` is an operation.
+  // Node-RED takes a property that equals the id of a node for a reference. `info` is an operation.
   const node = (/** @type {string} */ lane, /** @type {string} */ type, /** @type {string} */ operation, connections = 8, fields = {}) =>
     ownNode(`own-${lane}`, type, operation, `appliance${connections}`, fields);
   const number = (/** @type {number} */ value) => ({ type: 'num', value: String(value) });
@@ -150,7 +150,7 @@ export function ownFlows(target) {
     node('take', 'gateway-snapshot', 'take', 8, { folder: { type: 'msg', value: 'folder' } }),
     node('compare', 'gateway-snapshot', 'compare', 8, { folder: { type: 'msg', value: 'folder' } }),
   ];
-  // It tells nothing of a check that sees what the one before saw: that it is over is its outcome.
+  // A check without a change sends no event, so its end is its outcome.
   const watching = [
     { id: 'own-watch', type: 'gateway-watch', z: 'tab', appliance: 'appliance8', watch: 'sessions', every: 86_400, wires: [[]] },
     { id: 'watched', type: 'complete', z: 'tab', scope: ['own-watch'], uncaught: false, wires: [['sink']] },

@@ -1,5 +1,5 @@
 // @ts-check
-// From samples to medians, ratios and the table.
+// Computes medians, ratios and the table from samples.
 
 /**
  * @typedef {import('./rig.mjs').Sample} Sample
@@ -39,7 +39,7 @@ export function lineOf(row, version, samples) {
       const values = Array.from({ length: repetitions }, (_, index) => ratio(goal, at(index)));
       const spread = spreadOf(values);
       const met = spread.median >= (goal.atLeast ?? -Infinity) && spread.median <= (goal.atMost ?? Infinity);
-      // What may be many times the other, or so many milliseconds more, is no part of one.
+      // A figure that may be a multiple of the other, or some milliseconds more, is not a ratio below one.
       const quantity = (goal.atMost ?? 0) > 2;
       return { text: goal.text, goal: words(goal), against: goal.against, quantity, spread, met };
     });

@@ -1,5 +1,5 @@
 // @ts-check
-// The processes of a measurement: the appliance, and one Node-RED each for the core node, for ours, and for bare undici.
+// The processes of a measurement: the appliance, and one Node-RED each for the core node, the nodes of this package, and plain undici.
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { coreFlows, ownFlows } from './flows.mjs';
 
 const undici = createRequire(import.meta.url).resolve('undici');
 
-/** V8 makes the place for young objects small while a process waits for its turn; whoever grows it back first would look better. */
+/** V8 shrinks the memory for young objects while a process waits. The first process that grows it again would look better. */
 const YOUNG = ['--min-semi-space-size=16'];
 
 /** No job takes nearly as long. */
@@ -56,7 +56,7 @@ export function ask(child, message) {
   });
 }
 
-/** A user directory with the driver's nodes in it. */
+/** A user directory with the nodes of the driver. */
 export function userDirectory() {
   const userDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const nodes = join(userDir, 'nodes');
@@ -66,7 +66,7 @@ export function userDirectory() {
   return userDir;
 }
 
-/** Who answers: written by hand so that it is never what is waited for, or the HTTPS server of Node.js. */
+/** The responding server: a minimal one that is never the bottleneck, or the HTTPS server of Node.js. */
 const SERVERS = { fast: 'appliance.mjs', plain: 'plain-appliance.mjs' };
 
 /**
@@ -158,7 +158,7 @@ export async function startRig(version, server = 'fast') {
   }
 }
 
-/** CPU seconds that the whole machine has spent. */
+/** CPU seconds of the whole machine. */
 function busySeconds() {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000;
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// What is measured: one row for each line of the table, its contenders, and the ratios that it has to reach.
+// The measured rows: one for each line of the table, with its contenders and the required ratios.
 import { LANES } from './flows.mjs';
 
 /**
@@ -25,7 +25,7 @@ import { LANES } from './flows.mjs';
  * @property {'fast' | 'plain'} [server] default fast
  */
 
-/** What a message costs of the processor. @param {string} against @param {number} atMost */
+/** The CPU time of a message. @param {string} against @param {number} atMost */
 const cpu = (against, atMost) => ({ text: 'CPU', figure: 'cpuPer', against, atMost });
 
 /**
@@ -34,12 +34,12 @@ const cpu = (against, atMost) => ({ text: 'CPU', figure: 'cpuPer', against, atMo
  */
 export function rowsFor(size) {
   const loop = { ms: size.ms, warm: { ms: size.warmMs } };
-  /** The same for a job of so many messages. */
+  /** The same for a job with a number of messages. */
   const warm = { ms: size.warmMs, count: 1e9 };
   const set = (delayMs = 0, sessions = size.sessions) => ({ delayMs, sessions });
   const pages = size.sessions / 200;
 
-  /** Requests in a closed loop, so many under way. */
+  /** Requests in a closed loop with a fixed number of running ones. */
   const requests = (/** @type {'plain' | 'page'} */ make, /** @type {number} */ delayMs, /** @type {10 | 50} */ outstanding) => {
     const job = { make, outstanding, pages, ...loop };
     const ours = make === 'page' ? LANES.page : outstanding === 50 ? LANES.wide : LANES.info;
@@ -54,7 +54,7 @@ export function rowsFor(size) {
   /** A list, as one message or in pages; `rate` counts its records. */
   const list = async (/** @type {Rig} */ rig, /** @type {'core' | 'ours'} */ kind, delayMs = 0, lane = LANES.list) => {
     const job = { make: 'list', lane, count: 1, outstanding: 1, expect: size.sessions };
-    // Not where the core node takes its ten seconds each: there, compiling is nothing.
+    // Skipped where the core node takes ten seconds each, because the time to compile does not matter there.
     const sample = await rig.run(kind, set(delayMs), delayMs > 5 ? job : { ...job, warm });
     return byItem(sample, size.sessions);
   };
@@ -71,7 +71,7 @@ export function rowsFor(size) {
     };
   };
 
-  /** The same list over and over, so that there is enough to measure. */
+  /** The same list several times, so that there is enough to measure. */
   const perRecord = async (/** @type {Rig} */ rig, /** @type {number} */ sessions, lane = LANES.list) => {
     const count = Math.max(1, Math.round(size.sessions / sessions));
     const job = {
@@ -85,7 +85,7 @@ export function rowsFor(size) {
     return byItem(await rig.run('ours', set(0, sessions), job), count * sessions);
   };
 
-  /** What the collector asks for records that stay, whoever parses them. */
+  /** The cost of the garbage collector for records that stay, independent of the parser. */
   const kept = async (/** @type {Rig} */ rig, /** @type {number} */ sessions) => {
     const count = Math.max(1, Math.round(size.sessions / sessions));
     const job = { by: 'parse', make: 'page', pages: Math.ceil(sessions / 200), count, keep: true };
@@ -274,7 +274,7 @@ function socketsWithin(/** @type {number} */ connections) {
   return { text: 'most sockets', figure: 'sockets', against: 'setting', atMost: connections, value: (ours) => ours['sockets'] ?? NaN };
 }
 
-/** Figures of a job counted by the things that it did, not by its messages. */
+/** Figures of a job per written item, not per message. */
 export function byItem(/** @type {Sample} */ sample, /** @type {number} */ items) {
   const { seconds = NaN, cpuSeconds = NaN } = sample;
   return { ...sample, items, rate: items / seconds, cpuPer: (cpuSeconds * 1e6) / items };

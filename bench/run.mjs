@@ -58,11 +58,11 @@ async function measure(version, server) {
   /** @type {Map<Row, Samples>} */
   const samples = new Map(own.map((row) => [row, {}]));
   try {
-    // The first round warms up, compilers and caches alike, and does not count.
+    // The first round warms up compilers and caches, and does not count.
     for (let rep = options.quick ? 0 : -1; rep < reps; rep++) {
       for (const row of own) {
         const contenders = Object.entries(row.contenders);
-        // Everybody is first once: who comes after whom makes a difference.
+        // Each contender is first once, because the order makes a difference.
         const turn = (rep + 1) % contenders.length;
         for (const [contender, run] of [...contenders.slice(turn), ...contenders.slice(0, turn)]) {
           const sample = await run(rig);
@@ -87,7 +87,7 @@ async function measureStarts() {
   const samples = { ours: [], none: [] };
   if (!options.quick) for (const withNodes of [true, false]) await measureStart(withNodes);
   for (let rep = 0; rep < reps; rep++) {
-    // One start varies by more than the nodes add to it: the median of some, which take turns.
+    // One start varies by more than the nodes add to it, so the figure is the median of several alternating starts.
     /** @type {typeof samples} */
     const starts = { ours: [], none: [] };
     for (let start = 0; start < (options.quick ? 1 : STARTS); start++) {

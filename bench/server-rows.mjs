@@ -9,7 +9,7 @@ import { byItem } from './rows.mjs';
  * @typedef {import('./rows.mjs').Row} Row
  */
 
-/** What somebody writes by hand for a list: so many pages under way. */
+/** A script for a list by hand, with a number of parallel pages. */
 const BY_HAND = 4;
 
 /**
@@ -19,7 +19,7 @@ const BY_HAND = 4;
 export function serverRows(size) {
   const servers = /** @type {const} */ (['fast', 'plain']);
   const reads = [0, 5].flatMap((delayMs) => [
-    // Those of the fast one stand in rows.mjs.
+    // The rows of the fast server are in rows.mjs.
     smallReads(size, delayMs, 'plain'),
     ...servers.map((server) => someList(size, delayMs, server)),
   ]);

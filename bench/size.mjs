@@ -1,5 +1,5 @@
 // @ts-check
-// How large the work is that is measured.
+// The size of the measured work.
 
 /**
  * @typedef {object} Size
@@ -32,7 +32,7 @@ export const FULL = {
   transferMiB: 1024,
   reps: 5,
 };
-/** To show that all of it works; nothing can be read from its figures. */
+/** A short run that proves that everything works. Its figures mean nothing. */
 export const QUICK = {
   ms: 60,
   warmMs: 20,

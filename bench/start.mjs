@@ -1,5 +1,5 @@
 // @ts-check
-// What the package adds to the start of Node-RED, and to the disk.
+// The additional start time of Node-RED and disk space of the package.
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -30,7 +30,7 @@ export async function measureStart(withNodes) {
   }
 }
 
-/** Megabytes of what npm installs: the package's own files, and its runtime dependencies with theirs. */
+/** Megabytes that npm installs: the files of the package and of its runtime dependencies. */
 export function installedMegabytes() {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const own = ['dist', 'examples', 'package.json', 'README.md'].map((name) => sizeOf(join(root, name)));

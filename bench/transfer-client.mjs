@@ -1,4 +1,4 @@
-// One transfer in a fresh process: how long, how much memory above idle, and the longest time that the event loop did not turn.
+// One transfer in a fresh process: its duration, memory above idle, and the longest block of the event loop.
 import { createRequire } from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -8,7 +8,7 @@ const library = process.env.GATEWAY_LIBRARY ?? '../dist/src';
 const { Gateway } = load(`${library}/gateway.js`);
 
 const gateway = new Gateway({ url, realm: 'r', username: 'u', password: 'p', tls: { ca } });
-// Idle is a process that has talked to the appliance already.
+// An idle process has already sent a request to the appliance.
 await gateway.run('system.info');
 await wait(300);
 const idle = process.memoryUsage().rss;
@@ -20,7 +20,7 @@ const timer = setInterval(() => {
   const now = performance.now();
   stall = Math.max(stall, now - last - 2);
   last = now;
-  // Asking for the size costs 0.2 ms; ten times in between, only the clock is looked at.
+  // Reading the memory costs 0.2 ms, so only every tenth check reads it.
   if (++turns % 10 === 0) peak = Math.max(peak, process.memoryUsage.rss());
 }, 2);
 const cpu = process.cpuUsage();

@@ -1,5 +1,5 @@
 // @ts-check
-// The rows of large exports and imports: the core nodes that somebody would draw, ours, and curl. bench/transfer.mjs has the details.
+// The rows of large exports and imports: core nodes, the nodes of this package, and curl. bench/transfer.mjs has the details.
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -103,15 +103,15 @@ async function startTransferRig(bytes, atEnd) {
   await exportByCurl(source);
   const whole = statSync(source).size;
 
-  // What one writes, the next must not pay for. Removed at the last moment: memory that was just given back is warm, for everyone alike.
+  // The written data of one contender must not slow down the next. Late removal gives each of them warm memory.
   const fresh = () => rmSync(to, { force: true });
-  // A fresh process each: one that has held gigabytes keeps them, and is no longer what a user's Node-RED is.
+  // Each transfer has a fresh process, because a process that held gigabytes keeps them.
   const byNode = async (/** @type {'core' | 'ours'} */ kind, /** @type {number} */ lane) => {
     const userDir = userDirectory();
     const flows = kind === 'ours' ? ownFlows(target, source, to) : coreFlows(target, source, to);
     const red = await startNodeRed({ userDir, version: 4, nodesDir: [join(root, 'dist', 'nodes')], ...flows });
     try {
-      // Idle is a process that has talked to the appliance already.
+      // An idle process has already sent a request to the appliance.
       await ask(red.child, { job: { make: 'nothing', lane: LANES.info, count: 1, outstanding: 1 } });
       await wait(300);
       const idle = (await ask(red.child, { job: 'usage' })).rss;
@@ -165,7 +165,7 @@ msg.headers = { 'content-type': 'multipart/form-data' };
 msg.payload = { file: { value: msg.payload, options: { filename: 'configuration.xml', contentType: 'text/xml' } } };
 return msg;`;
 
-/** The core nodes: the request and the file each with their best settings. */
+/** The core nodes for the request and the file, with their best settings. */
 function coreFlows(/** @type {Target} */ target, /** @type {string} */ source, /** @type {string} */ to) {
   const headers = [{ keyType: 'other', keyValue: 'authorization', valueType: 'other', valueValue: target.authorization }];
   const request = (/** @type {string} */ id, /** @type {string} */ path, /** @type {object} */ more) => ({

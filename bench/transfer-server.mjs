@@ -1,4 +1,4 @@
-// An appliance that sends and takes configurations of any size without holding them: for bench/transfer.mjs, in a process of its own.
+// An appliance that sends and accepts configurations of any size without holding them, in a separate process, for bench/transfer.mjs.
 import { createServer } from 'node:https';
 import { createRequire } from 'node:module';
 
@@ -14,7 +14,7 @@ function xml(bytes) {
   return { head, piece, count: Math.floor(bytes / piece.length), tail: Buffer.from('</configuration>\n') };
 }
 
-/** Base64 in lines of 76 of a ZIP with one stored file; every part is a whole number of lines. */
+/** A ZIP with one stored file as base64 lines of 76 characters. Every part has complete lines. */
 function binary(bytes) {
   const lines = (buffer) => Buffer.from(buffer.toString('base64').replace(/.{1,76}/g, '$&\n'));
   const block = Buffer.alloc(57 * Math.floor(PIECE / 77), 'configuration data 0123456789 ');

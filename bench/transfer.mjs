@@ -53,7 +53,7 @@ try {
   for (let round = 0; round < rounds; round++) {
     for (const [index, [, measure]] of cases.entries()) {
       samples[index].push(await measure());
-      // What one writes, the next must not pay for.
+      // The written data of one contender must not slow down the next.
       for (const name of ['a.xml', 'a.bin']) rmSync(at(name), { force: true });
     }
   }

@@ -1,5 +1,5 @@
 // @ts-check
-// What looking costs beside the list that it looks at.
+// The cost of a check in addition to the list that it reads.
 import { LANES } from './flows.mjs';
 
 /**

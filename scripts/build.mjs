@@ -17,7 +17,7 @@ const started = performance.now();
 
 for (const folder of [fresh, previous]) rmSync(folder, { recursive: true, force: true });
 
-// The compiler is started by its file: under npm the word `tsc` could be another one.
+// The compiler is started by its file, because `tsc` could be another program under npm.
 const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig.json`, '--outDir', fresh], { stdio: 'inherit' });
 if (status !== 0) process.exit(status ?? 1);

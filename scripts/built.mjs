@@ -20,7 +20,7 @@ function newest(places) {
   return Math.max(0, ...times);
 }
 
-/** Builds `dist` if it is missing or older than what it is made from. */
+/** Builds `dist` if it is missing or older than its sources. */
 export function ensureBuilt() {
   if (
     newest(['dist']) >
@@ -41,7 +41,7 @@ export function ensureBuilt() {
   if (build.status !== 0) throw new Error('The build failed; see above.');
 }
 
-/** The same for the second package, `fleet/`, and what it depends on. */
+/** The same for the second package, `fleet/`, and its dependencies. */
 export function ensureFleetBuilt() {
   ensureBuilt();
   installFleet();

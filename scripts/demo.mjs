@@ -1,5 +1,5 @@
 // @ts-check
-// An appliance, Node-RED and the example flows, ready to try: `npm run demo`. With --check it tries them itself and ends. With --fleet two
+// Starts an appliance and Node-RED with the example flows: `npm run demo`. With --check, it tests them and ends. With --fleet two
 // hundred appliances and two Node-REDs, of which one is killed in the middle of a backup.
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
@@ -52,7 +52,7 @@ async function main() {
   const names = examplesThatRun();
   const running = await startDemo({
     names,
-    // People who come and go by themselves would be counted as ended by the flow.
+    // Sessions that end automatically would count as ended by the flow.
     lively: !checking,
     guide: true,
     nodeRed: { version: runsNodeRed5() ? 5 : 4, port: 1880 },
@@ -67,7 +67,7 @@ async function main() {
 async function untilEnded(nodeRed, ended) {
   console.log('Ctrl-C ends everything.');
   await nodeRed.exited;
-  // Ctrl-C reaches Node-RED as well; give our own handler a moment before this is taken for a fault.
+  // Ctrl-C also reaches Node-RED. Wait for the handler of the demo before this counts as a fault.
   await new Promise((resolve) => setTimeout(resolve, 200));
   if (ended()) return 0;
   console.error(`Node-RED has ended by itself. It printed:\n${nodeRed.output()}`);

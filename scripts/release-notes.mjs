@@ -1,5 +1,5 @@
 // @ts-check
-// What the changelog says of one version: `node scripts/release-notes.mjs v0.2.0`. Ends with 1 if tag, package.json and changelog do not agree.
+// Prints the changelog of one version: `node scripts/release-notes.mjs v0.2.0`. Ends with 1 if tag, package.json and changelog do not agree.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

@@ -1,5 +1,5 @@
 // @ts-check
-// The software bill of materials of what is published, in CycloneDX: `npm run --silent sbom`.
+// The software bill of materials of the published package, in CycloneDX: `npm run --silent sbom`.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // @ts-check
-// The pictures in docs/, taken of a real editor with the real examples: `npm run screenshots`.
+// Takes the pictures in docs/ from a real editor with the examples: `npm run screenshots`.
 import { existsSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import process from 'node:process';
@@ -46,7 +46,7 @@ async function takePicture(page, example, file) {
   const first = nodes.find((node) => node.z === tab?.id);
   await page.evaluate(`RED.workspaces.show('${tab?.id}')`);
   await page.waitForSelector(`[id="${first?.id}"]`);
-  // Status texts and the selection are of the moment.
+  // Status texts and the selection change with each picture.
   await page.evaluate(
     `document.querySelector('#red-ui-notifications')?.remove(); RED.view.select(); document.querySelector('#red-ui-workspace-chart').scrollTo(0, 0)`,
   );

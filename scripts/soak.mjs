@@ -26,9 +26,9 @@ const messages = Number(options.messages);
 const seed = Number(options.seed);
 /** Under way at a time. */
 const AT_ONCE = 40;
-/** More than the heap after the first tenth may have. */
+/** The allowed growth of the heap after the first tenth. */
 const GROWTH = 1.1;
-/** One fault in so many requests, of each kind. */
+/** One fault of each kind in this many requests. */
 const RARELY = 400;
 
 ensureBuilt();
@@ -61,7 +61,7 @@ async function soak(folder) {
     if (options.verbose) console.log(nodeRed.output());
     return [
       ...wrongs(end, nodeRed),
-      // The appliance counts what was sent, the envelopes what a message had to wait for: each is in one of them.
+      // The appliance counts sent requests, and the envelopes count requests that a message waited for. Each request is in one of them.
       end.logins === simulator.logins ? '' : `The appliance saw ${simulator.logins} logins, the envelopes tell of ${end.logins}.`,
       growth <= GROWTH ? '' : `The heap grew by ${Math.round((growth - 1) * 100)} %, more than ${Math.round((GROWTH - 1) * 100)} %.`,
     ];

@@ -17,7 +17,7 @@ const vitest = join(dirname(load.resolve('vitest/package.json')), 'vitest.mjs');
 
 const versionIn = (/** @type {string} */ place) =>
   /** @type {{ version: string }} */ (JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'))).version;
-/** What `npm test` has run with, and what has been run here. */
+/** The releases that `npm test` and this script have tested. */
 const tested = new Set([versionIn(join(root, 'node_modules', 'undici'))]);
 
 for (const which of ['oldest', 'newest']) {

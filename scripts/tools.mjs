@@ -41,7 +41,7 @@ export function installedFolder(folder, name, more = []) {
       renameSync(join(work, 'node_modules'), modules);
     }
   } catch (error) {
-    // Another process may have been faster; what counts is that the tool is there.
+    // Another process may have installed the tool first.
     if (!installed()) throw error;
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -59,7 +59,7 @@ export function installedFolder(folder, name, more = []) {
 export function npm(args, cwd) {
   const outer = process.env['npm_execpath'];
   const [command, first] = outer && /npm-cli\.c?js$/.test(outer) ? [process.execPath, [outer]] : ['npm', []];
-  // What npm run tells its scripts about the outer package would be taken for settings of the inner one.
+  // The inner npm would read the variables of the outer `npm run` as its own settings.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^npm_(lifecycle|package|config_local_prefix)/.test(name)),
   );

@@ -1,5 +1,5 @@
 // @ts-check
-// Starts one process per build and lets them take turns.
+// Starts one process per build. The processes measure alternately.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

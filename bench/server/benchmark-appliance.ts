@@ -17,15 +17,15 @@ import { generateSession } from '../../src/simulator/generated-sessions';
 export interface BenchmarkAppliance {
   readonly url: string;
   readonly ca: string;
-  /** Live: think time per request in ms, one request of a connection after the other; and how many sessions there are. */
+  /** Can change at any time: the delay per request in ms, for one request of a connection after the other, and the number of sessions. */
   delayMs: number;
   sessions: number;
-  /** How many policies its configuration has, and how long the description of each is. */
+  /** The number of policies in its configuration, and the length of the description of each. */
   policies: number;
   policyLength: number;
-  /** Connections that are open now. */
+  /** Open connections. */
   readonly openConnections: number;
-  /** Since the last `reset`: requests, connections opened, and the most open at a time of those that carried a request. */
+  /** Counts since the last `reset`: requests, opened connections, and the maximum of open connections that carried a request. */
   readonly counts: { requests: number; opened: number; used: number; maxUsed: number };
   reset(): void;
   close(): Promise<void>;
@@ -59,7 +59,7 @@ const UNAUTHORIZED = toHttpResponse('401 Unauthorized', '{"result":{"errors":[{"
 // 0.3 kB with its head, as the interface gives it.
 const INFORMATION = toHttpResponse('200 OK', BENCHMARK_SYSTEM_INFORMATION);
 
-/** Answers that are made once. */
+/** Responses that are created once. */
 interface SharedPages {
   readonly texts: string[];
   readonly pages: Map<string, Buffer>;
@@ -68,14 +68,14 @@ interface SharedPages {
 const MAX_CACHED_PAGES = 2000;
 const createSharedPages = (): SharedPages => ({ texts: [], pages: new Map() });
 
-/** So many in one process, which share their certificate and their sessions. */
+/** Several appliances in one process. They share their certificate and their sessions. */
 export function startBenchmarkFleet(count: number, options: SimulatorOptions = {}): Promise<BenchmarkAppliance[]> {
   const shared = createSharedPages();
   const tls = options.tls ?? selfSigned();
   return Promise.all(Array.from({ length: count }, () => startBenchmarkAppliance({ ...options, tls }, shared)));
 }
 
-/** Starts one; of the options it knows sessions, delayMs, host, port, realm, username, password and tls. */
+/** Starts an appliance. It supports the options sessions, delayMs, host, port, realm, username, password and tls. */
 export async function startBenchmarkAppliance(
   options: SimulatorOptions = {},
   shared: SharedPages = createSharedPages(),
@@ -111,7 +111,7 @@ export async function startBenchmarkAppliance(
 
   const tree = new BenchmarkTree();
 
-  /** Of the configuration. A POST names its resource in the body. */
+  /** A request of the configuration. A POST names its resource in the body. */
   function handleConfiguration(method: string, target: string, body: string): Buffer {
     const path = target.replace(/\/$/, '');
     if (method === 'GET') {
@@ -184,10 +184,10 @@ export async function startBenchmarkAppliance(
   return appliance;
 }
 
-/** A body that is longer is no resource: it is passed over, however long it is. */
+/** A longer body is not a resource and is skipped. */
 const MAX_BODY_BYTES = 1 << 16;
 
-/** Takes the requests of one connection apart, one after the other. */
+/** Parses the requests of one connection, one after the other. */
 function serveRequests(socket: TLSSocket, serve: (head: string, body: string) => Promise<void> | undefined): void {
   let rest = '';
   let bytesToSkip = 0;

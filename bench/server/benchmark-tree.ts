@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../src/simulator/body-shape';
 import { encodeSegment } from '../../src/simulator/url';
 
-/** The configuration of the fast appliance: as many generated policies as it is told to have, and whatever was written. */
+/** The configuration of the fast appliance: generated policies, and the written resources. */
 const ROOT = '/api/v1/configuration';
 const ROLES = `${ROOT}/users/user-roles/user-role`;
 const SETS = `${ROOT}/users/policy-sets/policy-set`;
@@ -15,13 +15,13 @@ const toLink = (path: string): JsonObject => ({ href: path });
 export const toText = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
 export class BenchmarkTree {
-  /** How many policies are generated. */
+  /** Number of generated policies. */
   policyCount = 0;
-  /** How long each one's description is. */
+  /** Length of each description. */
   descriptionLength = 0;
   readonly #written = new Map<string, JsonObject>();
 
-  /** What stands there as JSON, or undefined. */
+  /** The JSON of a resource, or undefined. */
   get(path: string): JsonObject | undefined {
     if (path.startsWith(`${ROLES}/`)) return this.#written.get(path);
     if (path.startsWith(`${SETS}/`)) return this.#generateSet(path);

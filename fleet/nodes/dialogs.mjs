@@ -1,5 +1,5 @@
 // @ts-check
-// What the dialogs of the five nodes have: form, defaults and checks are made of this table, words stand in the locale catalog.
+// The dialogs of the five nodes: form, defaults and checks are generated from this table. The texts are in the locale catalog.
 
 /**
  * @typedef {object} Property

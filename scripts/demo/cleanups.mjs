@@ -1,6 +1,6 @@
 // @ts-check
 
-/** What a demo has started, to be ended in reverse: once, however many ask for it. */
+/** Ends everything that a demo has started, in reverse order, and only once. */
 export class Cleanups {
   /** @type {(() => unknown)[]} */
   #left = [];

@@ -11,7 +11,7 @@ export function needsDashboard(name) {
   return readExample(name).some(({ type }) => type === 'ui-base');
 }
 
-/** All examples that can run here: where the dashboard cannot be installed, without it. */
+/** All examples that can run here. The dashboard is left out if it cannot be installed. */
 export function examplesThatRun() {
   const names = exampleNames();
   try {

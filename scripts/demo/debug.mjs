@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url);
  * @param {import('./node-red.mjs').NodeRed} nodeRed
  */
 export async function watchDebug(nodeRed) {
-  // The one that Node-RED itself brings along.
+  // The version that Node-RED contains.
   const WebSocket = createRequire(require.resolve('node-red'))('ws');
   const socket = new WebSocket(`${nodeRed.url.replace('http', 'ws')}/comms`);
   /** @type {Shown[]} */

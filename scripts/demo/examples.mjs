@@ -22,14 +22,14 @@ export function readExample(name) {
   return JSON.parse(readFileSync(name.includes('/') ? join(root, name) : join(folder, name), 'utf8'));
 }
 
-/** The flows of the cookbook that are no examples, as `readExample` takes them. */
+/** The flows of the cookbook that are not examples, in the form for `readExample`. */
 export function cookbookNames() {
   return readdirSync(join(root, 'docs', 'cookbook'))
     .filter((name) => name.endsWith('.json'))
     .map((name) => `docs/cookbook/${name}`);
 }
 
-/** What the demo shows first; it is no example to import. @returns {FlowNode[]} */
+/** The first flow of the demo. It is not an example to import. @returns {FlowNode[]} */
 export function startHere() {
   return JSON.parse(readFileSync(join(root, 'scripts', 'demo', 'start-here.json'), 'utf8'));
 }
@@ -111,7 +111,7 @@ function nothingToChange(node) {
  */
 export function loadExamples(setup, names = exampleNames()) {
   const first = setup.guide ? startHere() : [];
-  // The config nodes that they share have the same ids.
+  // Shared config nodes have the same ids.
   const nodes = new Map([...first, ...names.flatMap(readExample)].map((node) => [node.id, node]));
   /** @type {Record<string, Record<string, string>>} */
   const credentials = {};

@@ -6,9 +6,9 @@ import { writeFileSync } from 'node:fs';
 
 const require = createRequire(import.meta.url);
 
-/** Of the bundle that an example uploads. */
+/** Password of the bundle that an example uploads. */
 export const BUNDLE_PASSWORD = 'demo-bundle';
-/** Somebody whose last day has passed. */
+/** A user whose last day is over. */
 export const LEAVER = 'a.smith';
 
 /**
@@ -64,7 +64,7 @@ export async function liven(simulator) {
   /** @type {string | undefined} */
   let traveler;
   simulator.fault({
-    // Somebody is on the way: with every look at the sessions another one is signed in from elsewhere.
+    // A traveler: at every check of the sessions, another one is signed in from a foreign network.
     match: ({ path }) => {
       if (!path.includes('active-users?number=') || !path.endsWith('start=0')) return false;
       if (traveler !== undefined) simulator.state.sessions.end(traveler);

@@ -128,7 +128,7 @@ function writeUserDir(options, port) {
   writeFileSync(join(userDir, 'flows_cred.json'), JSON.stringify(credentials));
   const file = join(userDir, 'settings.cjs');
   const code = [
-    // Node-RED must not outlive who started it, however that one ends.
+    // Node-RED must not outlive its parent process.
     'if (!process.connected) process.exit(1);',
     "process.on('disconnect', () => process.exit(1));",
     `module.exports = ${JSON.stringify(settings, null, 2)};`,

@@ -4,7 +4,7 @@ import { root } from '../tools.mjs';
 
 /** @typedef {import('../../src/simulator/index.js').Simulator} Simulator */
 
-/** Somebody with three sessions. */
+/** A user with three sessions. */
 export const USER = 'j.doe';
 const ADDRESSES = ['198.51.100.7', '198.51.100.8', '203.0.113.9'];
 const SERVER = 'System Local';
@@ -38,10 +38,10 @@ export function settle(simulator, all) {
   const { sessions, settings } = simulator.state;
   const users = accounts(simulator);
   const names = new Set(sessions.findNumbers().map((index) => String(sessions.record(index)['active-user-name'])));
-  // Of the administrators' own server.
+  // Users of the server of the administrators.
   names.delete('admin');
   names.delete(settings.username);
-  // On the way, and not signed in all the time.
+  // The traveler is not always signed in.
   names.add('traveler');
   for (const local of [...all].map(accounts)) {
     for (const username of names) {
@@ -59,7 +59,7 @@ export function settle(simulator, all) {
   });
 }
 
-/** What the editor gets beside, for who looks for the first time. */
+/** Additions to the editor for a first visit. */
 export function guideSettings() {
   const folder = join(root, 'scripts', 'demo', 'guide');
   return {

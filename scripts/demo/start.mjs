@@ -11,10 +11,10 @@ import { BUNDLE_PASSWORD, liven, writeCertificates, writeDesiredState } from './
 import { guideSettings, settle, signIn, USER } from './people.mjs';
 import { startNodeRed } from './node-red.mjs';
 
-/** What the example webhook asks for. */
+/** The secret of the example webhook. */
 export const TOKEN = 'demo-secret';
 export { USER };
-/** What the second appliance asks for, which knows nobody by password alone. */
+/** The one-time code of the second appliance, which requires a second factor. */
 export const CODE = '246810';
 
 /**
@@ -70,7 +70,7 @@ export async function startDemo({
     /** @type {Map<string, import('../../src/simulator/index.js').Simulator>} */
     const appliances = new Map([[first, simulator]]);
     for (const name of more) {
-      // The same one, as it is with other settings.
+      // The same appliance with other settings.
       if (name.startsWith(`${first} with `)) {
         appliances.set(name, simulator);
         continue;
@@ -81,7 +81,7 @@ export async function startDemo({
     }
     signIn(simulator);
     settle(simulator, appliances.values());
-    // The debug pane shows only what the flow in front sends.
+    // The debug pane shows only messages of the visible flow.
     if (guide) writeFileSync(join(userDir, '.config.users.json'), JSON.stringify({ _: { debug: { filter: 'filterCurrent' } } }));
     const caFile = join(userDir, 'appliance-ca.pem');
     writeFileSync(caFile, ca(simulator.ca));

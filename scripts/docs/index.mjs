@@ -1,5 +1,5 @@
 // @ts-check
-// Writes the generated pages of docs/: `npm run build` updates them, `node scripts/docs/index.mjs --check` fails where one is out of date.
+// Writes the generated pages of docs/: `npm run build` updates them, `node scripts/docs/index.mjs --check` fails if a page is out of date.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';

@@ -36,7 +36,7 @@ export function describePermissions(operation) {
   const [method = '', target = ''] = example.request.split(' ');
   const resource = method === '' ? 'nothing' : nameResource(operation, target.replace(/\?.*/, ''));
   const isRead = effect === 'read';
-  // The lock-out guard reads what it may have to restore.
+  // The lock-out guard reads the state that it may restore.
   const isGuarded = operation.fields['prove-login'] !== undefined && operation.fields['path'] === undefined;
   return {
     reads: permissions?.reads ?? (isRead || isGuarded || method === 'GET' ? resource : NONE),

@@ -1,5 +1,5 @@
 // @ts-check
-// A sample of what goes into an operation and what comes out. What only a run can tell comes from samples.json, which
+// A sample of the input and output of an operation. Samples of results come from samples.json, which
 // test/editor/samples.test.ts makes and holds against a new run; the result of a write is always the same.
 import { readFileSync } from 'node:fs';
 import { pretty } from '../pretty.mjs';

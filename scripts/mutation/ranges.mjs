@@ -4,13 +4,13 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../tools.mjs';
 
-/** What is measured: the library, without the appliance that it is tested against. */
+/** The measured files: the library without the simulator. */
 const isMeasured = (/** @type {string} */ path) => /^src\/.*\.ts$/.test(path) && !path.startsWith('src/simulator/');
 
 const git = (/** @type {string[]} */ ...args) =>
   execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
-/** Every file that is measured. */
+/** Every measured file. */
 export function allFiles() {
   return readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .map((name) => `src/${name.replaceAll('\\', '/')}`)
@@ -18,7 +18,7 @@ export function allFiles() {
     .sort();
 }
 
-/** What this change is against: where it left the main branch or, on that itself, the commit before. Undefined where history is missing. */
+/** The base of this change: its branch point, or the previous commit on the main branch. Undefined if the history is missing. */
 function base() {
   const tries = [() => git('merge-base', 'origin/main', 'HEAD'), () => git('merge-base', 'main', 'HEAD'), () => git('rev-parse', 'HEAD~1')];
   const head = git('rev-parse', 'HEAD');
@@ -27,7 +27,7 @@ function base() {
       const commit = one();
       if (commit !== head) return commit;
     } catch {
-      // No such branch, or a clone without its history.
+      // The branch or its history is missing.
     }
   }
   return undefined;

@@ -1,5 +1,5 @@
 // @ts-check
-// The tests of a file stand in the folder of test/unit that mirrors its own.
+// The tests of a file are in the folder of test/unit that mirrors its folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../tools.mjs';

@@ -1,5 +1,5 @@
 // @ts-check
-// What Stryker runs: the quick tests, one file at a time, those that are asked for.
+// The tests that Stryker runs: the requested quick tests, one file at a time.
 import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 import { SLOW } from '../../vitest.config.mjs';

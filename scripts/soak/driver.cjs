@@ -1,10 +1,10 @@
-// Copied beside the Node-RED of a soak: a node that sends messages of all kinds, so many under way, and one that counts what became of
+// Copied beside the Node-RED of a soak: a node that sends messages of all kinds, and one that counts the outcomes of
 // them. It is told over IPC to go on, and asked for its counts and for the heap after a collection.
 'use strict';
 
-/** Nothing has happened for so long; where time is made faster, as much as that in real time. */
+/** The time without an event that counts as a stall, in real time. */
 const STILL_MS = 60_000 * Number(process.env.GATEWAY_SOAK_FACTOR ?? 1);
-/** Of a simulated hour: messages come in such bursts, and between them it is quiet for up to so many minutes. */
+/** A simulated hour has bursts of messages with pauses of some minutes between them. */
 const BURST = 60;
 const QUIET_MINUTES = 5;
 
@@ -18,7 +18,7 @@ module.exports = (RED) => {
   const counts = { outcomes: 0, doubled: 0, unknown: 0, codes: {}, logins: 0 };
   let finished = () => undefined;
 
-  /** Of a linear congruential generator: the same seed, the same messages. */
+  /** A linear congruential generator: the same seed gives the same messages. */
   const next = (below) => {
     random = (Math.imul(random, 1664525) + 1013904223) >>> 0;
     return Math.floor((random / 2 ** 32) * below);
@@ -58,7 +58,7 @@ module.exports = (RED) => {
       done();
       const had = open.get(message._msgid);
       if (had === undefined) {
-        // One that was over already, or nobody's.
+        // A message that already has its outcome, or an unknown one.
         if (/^soak-/.test(message._msgid)) counts.doubled++;
         else counts.unknown++;
         return;
@@ -73,11 +73,11 @@ module.exports = (RED) => {
     });
   });
 
-  /** So many more messages, so many at a time. */
+  /** Sends further messages, with a limit of running ones. */
   const go = ({ messages, atOnce, seed }) =>
     new Promise((resolve) => {
       let had = -1;
-      // Longer than any time limit: what has no outcome by now will have none.
+      // Longer than any time limit: a message without an outcome by now gets none.
       const watch = setInterval(() => {
         if (had === counts.outcomes) finished();
         had = counts.outcomes;
@@ -91,7 +91,7 @@ module.exports = (RED) => {
       for (let lane = 0; lane < Math.min(atOnce, messages); lane++) send();
     });
 
-  /** Bursts for so many minutes, the first of them at once. */
+  /** Sends bursts for some minutes, the first one at once. */
   const bursts = async ({ minutes, atOnce, seed }) => {
     random = seed;
     const over = Date.now() + minutes * 60_000;

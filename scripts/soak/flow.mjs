@@ -1,5 +1,5 @@
 // @ts-check
-// What a soak consists of: eight of our nodes, an appliance that does one thing wrong after another, and who sends and counts.
+// The parts of a soak: eight nodes of this package, an appliance with one fault after another, and a driver that sends and counts.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../tools.mjs';
@@ -85,7 +85,7 @@ export function flows(folder, { url, ca }, settings = { timeout: '5' }, more = [
     appliance: 'appliance',
     operation,
     fields,
-    // Half of them to the catch node, half to their second output.
+    // Half of the failures go to the Catch node, half to the second output.
     failures: index % 2 === 0 ? 'catch' : 'output',
     wires: [['sink'], ['sink']],
   }));

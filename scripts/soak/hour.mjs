@@ -12,11 +12,11 @@ import { ask, chanceOf, driverIn, flows, misbehave, wrongs } from './flow.mjs';
 const FACTOR = 60;
 const MINUTES = 60;
 const KEYS_LAST_MINUTES = 10;
-/** A look that fails is repeated at most so often at once. */
+/** Maximum of immediate repeats of a failed check. */
 const TRIES = 4;
-/** A minute of it is a second. */
+/** A simulated minute is a second. */
 const SECOND_MS = 60_000 / FACTOR;
-/** In real time; a busy machine takes longer for what waits for the network. */
+/** In real time. A busy machine takes longer for network requests. */
 const PATIENCE_MS = 60_000;
 
 /** @param {() => boolean | Promise<boolean>} holds */
@@ -34,7 +34,7 @@ async function until(holds) {
 export async function hour(folder, startSimulator, { seed, verbose }) {
   const simulator = await startSimulator({ sessions: 30, journalLimit: 100, keyLifetimeMs: KEYS_LAST_MINUTES * SECOND_MS });
   let looks = 0;
-  // Asks for nothing but to be told; the watch alone reads the health.
+  // Sends no requests. Only the watch reads the health.
   simulator.fault({ times: Infinity, match: ({ path }) => path.includes('healthcheck') && (looks++, false) });
   const watch = { id: 'watch', type: 'gateway-watch', z: 'tab', appliance: 'appliance', watch: 'health', every: '60', wires: [[]] };
   const nodeRed = await startNodeRed({
@@ -43,7 +43,7 @@ export async function hour(folder, startSimulator, { seed, verbose }) {
     nodeArgs: ['--expose-gc', '--require', join(root, 'scripts', 'soak', 'fast-time.cjs')],
     env: { GATEWAY_SOAK_FACTOR: String(FACTOR) },
     nodesDir: driverIn(folder),
-    // Ten seconds of ours: what waits for the network is not faster.
+    // Ten real seconds, because network requests are not faster.
     flows: flows(folder, simulator, { timeout: '600' }, [watch]),
     credentials: { appliance: { username: 'api-admin', password: 'simulator' } },
   });
@@ -59,7 +59,7 @@ export async function hour(folder, startSimulator, { seed, verbose }) {
     console.log(`${told} looks of the watch, ${simulator.logins} logins, ${simulator.totalConnections} connections`);
     if (verbose) console.log(nodeRed.output());
     const idle = await until(() => simulator.openConnections <= 1);
-    // Faults are over: it looks again and again, with whatever key that takes.
+    // The faults are over, so the watch checks again, with a new key if necessary.
     simulator.fault({ times: Infinity, match: ({ path }) => path.includes('healthcheck') && (looks++, false) });
     const before = looks;
     const looksOn = await until(() => looks >= before + 2);

@@ -1,10 +1,10 @@
-// The tour of the demo. Next presses the buttons, too: whoever only reads on sees what they do.
+// The tour of the demo. Next also presses the buttons, so that a reader sees their effect.
 /* global RED, $, document */
 
 const TAB = '9a7e5a7e00990000';
 const button = (/** @type {string} */ id) => `[id="${id}"] .red-ui-flow-node-button`;
 
-/** Presses an Inject node, as its button does. @param {string} id */
+/** Presses the button of an Inject node. @param {string} id */
 function press(id) {
   return $.ajax({ url: `inject/${id}`, type: 'POST' });
 }
