@@ -3,6 +3,8 @@ import { parseJson } from './parse-json';
 /** Bodies of at least this size are checked for non-ASCII bytes before JSON parsing; smaller ones do not gain. */
 const LARGE_BODY_BYTES = 64 * 1024;
 
+const BYTE_ORDER_MARK = 0xfeff;
+
 /** A complete response body, stored as received chunks. */
 export class ResponseBody {
   #chunks: Buffer[] = [];
@@ -26,6 +28,7 @@ export class ResponseBody {
     const bytes = this.bytes();
     // A body that was decoded before is parsed from its text.
     if (bytes.length >= LARGE_BODY_BYTES && this.#text === undefined) return parseJson(bytes);
-    return JSON.parse(this.text().replace(/^\ufeff/, ''));
+    const text = this.text();
+    return JSON.parse(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text);
   }
 }

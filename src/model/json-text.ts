@@ -11,8 +11,9 @@ type Replacer = (key: string, value: unknown) => unknown;
  * Serializes a body as JSON. Errors: `BAD_INPUT` for values that JSON cannot represent, such as circular objects, or would change: a `Map`,
  * `NaN`, a function.
  */
-export function toJsonText(body: unknown, replacer: Replacer = (_key, value) => value): string {
+export function toJsonText(body: unknown, replacer?: Replacer): string {
   try {
+    if (!replacer) return JSON.stringify(body, checkSerializable);
     return JSON.stringify(body, (key, value: unknown) => replacer(key, checkSerializable(key, value)));
   } catch (error) {
     if (error instanceof GatewayError) throw error;

@@ -152,8 +152,12 @@ function encodeApiSegment(segment: string): string {
   return encoded;
 }
 
+/** Most names of the interface: every character stands for itself. */
+const PLAIN_SEGMENT = /^[\w-]+$/;
+
 /** Encodes a segment of text: a valid `%XX` stays, other characters that may not stand literally are encoded. */
 function encodeTextSegment(segment: string, encodePiece = encode): string {
+  if (PLAIN_SEGMENT.test(segment)) return segment;
   const pieces = segment.split(/(%[0-9A-Fa-f]{2})/);
   const encoded = pieces.map((piece, index) => (index % 2 === 1 ? piece : encodePiece(piece))).join('');
   const decoded = decode(encoded);

@@ -13,6 +13,9 @@ const NAMED_REFUSAL_PATTERNS = [
   /not part of an Active[-/ ]Passive cluster/i,
 ];
 
+/** One pattern for all of them, because each message of each response is compared. */
+const NAMED_REFUSAL = new RegExp(NAMED_REFUSAL_PATTERNS.map(({ source }) => source).join('|'), 'i');
+
 const CODE_BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   400: 'INVALID_REQUEST',
   401: 'UNAUTHORIZED',
@@ -121,7 +124,12 @@ function findNamedMessageInText(text: string): string | undefined {
 }
 
 function findNamedMessageInResult({ info, warnings, errors }: ResultLists): string | undefined {
-  return [...errors, ...warnings, ...info].find(({ message }) => NAMED_REFUSAL_PATTERNS.some((pattern) => pattern.test(message)))?.message;
+  return findNamedMessage(errors) ?? findNamedMessage(warnings) ?? findNamedMessage(info);
+}
+
+function findNamedMessage(messages: readonly ResultMessage[]): string | undefined {
+  for (const { message } of messages) if (NAMED_REFUSAL.test(message)) return message;
+  return undefined;
 }
 
 /** Only non-empty lists may be present; entries are `{ message }`. */
