@@ -10,6 +10,7 @@ import { INVENTORY_NODE_TYPE, INVENTORY_CREDENTIALS, InventoryNode } from './inv
 import { registerInventoryRoutes } from './admin/inventory-routes';
 import { registerCountersRoute } from './admin/counters-route';
 import { createDiagnosticsOptions, setNodeRedRuntime } from './diagnostics/observe';
+import { registerOverviewRoutes } from './admin/overview-routes';
 import { registerLookupRoutes } from './admin/lookup-routes';
 import { WatchNode, WATCH_NODE_TYPE } from './watch/watch-node';
 import { registerPreviewRoutes } from './admin/preview-route';
@@ -24,7 +25,7 @@ export default function gatewayNodes(red: NodeAPI): void {
     function (this: Node<ApplianceCredentials>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
       hideCredentials(this);
-      new ApplianceNode(red, this, definition, createDiagnosticsOptions(this.id));
+      new ApplianceNode(red, this, definition, createDiagnosticsOptions(this.id, (definition as { url?: unknown }).url));
     },
     { credentials: APPLIANCE_CREDENTIALS },
   );
@@ -44,6 +45,7 @@ export default function gatewayNodes(red: NodeAPI): void {
   });
   registerTestRoute(red);
   registerCountersRoute(red);
+  registerOverviewRoutes(red);
   registerAccountRoute(red);
   registerLookupRoutes(red);
   registerInventoryRoutes(red);

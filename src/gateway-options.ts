@@ -45,6 +45,18 @@ export interface RunOptionsWithoutParts extends Omit<RunOptions, 'onPart'> {
   onPart?: never;
 }
 
+/** A run that has ended, for `onRunEnd`. */
+export interface EndedRun {
+  readonly operation: string;
+  /** The input as it was given. It can contain secrets. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Undefined after a failure. */
+  readonly data: unknown;
+  /** The envelope of the result or of the failure. */
+  readonly envelope: Envelope;
+  readonly initiator: Initiator | undefined;
+}
+
 /** `G` is the type `Gateway`, which this file cannot import. */
 export interface GatewayOptionsFor<G> {
   /** Locks and values shared with other processes. Default: shared by the gateways of this process. */
@@ -53,6 +65,8 @@ export interface GatewayOptionsFor<G> {
   isolatedLogin?: boolean | undefined;
   /** With the setting `log`, called after each exchange, logins included. Its errors are ignored. */
   onExchange?: ((exchange: ExchangeLogEntry, appliance: string) => void) | undefined;
+  /** Called after each run that is not a plan of another one, also after a failure. Its errors are ignored. */
+  onRunEnd?: ((run: EndedRun) => void) | undefined;
   /**
    * A folder outside the folders of journals. It remembers the last line of each journal, so that a lost journal is noticed after a restart.
    * Default: remembered until the process ends.

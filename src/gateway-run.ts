@@ -1,7 +1,8 @@
 import { operations } from './areas';
-import type { RunOptions, RunOutcome } from './gateway-options';
+import type { EndedRun, RunOptions, RunOutcome } from './gateway-options';
 import type { Initiator } from './journal/record-writes';
 import type { AbortSignalLike } from './model/abort';
+import type { Envelope } from './model/envelope';
 import { asGatewayError, GatewayError } from './model/error';
 import type { ParsedInput } from './model/field';
 import type { Operation, OperationContext, Progress } from './model/operation';
@@ -30,6 +31,7 @@ export interface RunEnvironment {
   readonly checkPermission: CheckPermission | undefined;
   /** Undefined when there is no limit, and for a run that plans for another one. */
   readonly inFlightLimit: InFlightLimit | undefined;
+  readonly onRunEnd: ((run: EndedRun) => void) | undefined;
   /** Undefined when the gateway knows no other appliance. */
   readonly runOnAppliance: RunOnAppliance | undefined;
 }
@@ -191,6 +193,17 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
     redactedError.cause = createRunFailureEnvelope(this, error, this.context, this.redactor);
     redactedError.cause.summary = summarizeRun(this, this.context, { code: error.code });
     return redactedError;
+  }
+
+  /** A failing observer must not change the outcome. */
+  reportEnd({ data, envelope }: { readonly data: unknown; readonly envelope: Envelope | undefined }): void {
+    const { onRunEnd } = this.environment;
+    if (!onRunEnd || !envelope) return;
+    try {
+      onRunEnd({ operation: this.name, input: this.input, data, envelope, initiator: this.initiator });
+    } catch {
+      // The observer is not part of the run.
+    }
   }
 
   #emit(data: unknown, part: PartInfo, state: RunState): void {

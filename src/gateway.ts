@@ -55,7 +55,15 @@ export class Gateway {
 
   constructor(
     settings: Settings,
-    { coordination = processCoordination, isolatedLogin, resolveAppliance, onExchange, hostInfo, stateFolder }: GatewayOptions = {},
+    {
+      coordination = processCoordination,
+      isolatedLogin,
+      resolveAppliance,
+      onExchange,
+      onRunEnd,
+      hostInfo,
+      stateFolder,
+    }: GatewayOptions = {},
   ) {
     const { checkedSettings, rehearsal } = validateSettings(settings);
     this.#settings = checkedSettings;
@@ -90,6 +98,7 @@ export class Gateway {
       redactor: this.#redactor,
       checkPermission: createPermissionCheck(permissions),
       inFlightLimit: waiting === undefined ? undefined : new InFlightLimit(connections, waiting),
+      onRunEnd,
       runOnAppliance: resolveAppliance && ((name, work, signal) => this.#onAppliance(name, work, signal)),
     };
   }
@@ -158,7 +167,7 @@ export class Gateway {
 
   /** Runs the operation as a dry run whose writes pass through `gate`. It counts its requests with the run that it plans for. */
   async #plan({ name, input, runOptions, context }: GatewayRun, gate: WriteGate): Promise<Proposal> {
-    const environment = { ...this.#environment, inFlightLimit: undefined };
+    const environment = { ...this.#environment, inFlightLimit: undefined, onRunEnd: undefined };
     const { envelope } = await this.#execute(new GatewayRun(environment, name, input, runOptions, { gate, sender: context.sender }));
     const { summary = '', plan = [], wouldChange } = envelope;
     return { operation: name, appliance: this.name, summary, plan, wouldChange: wouldChange === true };
@@ -202,6 +211,7 @@ export class Gateway {
     try {
       const outcome = run.toOutcome(convertDocument(run, input, result));
       this.#end(run);
+      run.reportEnd(outcome);
       return outcome;
     } catch (thrown) {
       return this.#fail(run, thrown);
@@ -212,6 +222,7 @@ export class Gateway {
     const error = run.toError(thrown);
     run.context.counters.countFailure(error.code);
     this.#end(run);
+    run.reportEnd({ data: undefined, envelope: error.cause });
     return Promise.reject(error);
   }
 

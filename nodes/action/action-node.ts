@@ -229,7 +229,10 @@ export class ActionNode {
     const isWrite = operation.effect !== 'read';
     const options = this.#runOptions(run, dryRun);
     options.removalRefusal = removalRefusal;
-    if (approvals) options.approve = approvals.createApprove({ message, output, signal: abort, send, status: this.#status, run });
+    if (approvals)
+      options.approve = approvals.createApprove({
+        ...{ applianceId: run.applianceId, message, output, signal: abort, send, status: this.#status, run },
+      });
     run.isWriting = isWrite && options.dryRun !== true;
     if (isWrite && isObject(message.payload)) run.ignored = inputReader.findIgnored(message.payload);
     return options;

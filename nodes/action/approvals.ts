@@ -1,5 +1,5 @@
 import { safeMessage } from '../../src/model/safe-message';
-import type { RequestApproval } from '../../src/run/approval';
+import type { Proposal, RequestApproval } from '../../src/run/approval';
 import { PendingApprovals } from '../../src/run/pending-approvals';
 import { badInput } from '../../src/model/error';
 import type { AbortSignalLike } from '../../src/model/abort';
@@ -30,6 +30,8 @@ function isSet(value: unknown): boolean {
 
 /** One message that wants to write. */
 interface ApprovalRequest {
+  /** Undefined for an appliance that has no node. */
+  readonly applianceId: string | undefined;
   readonly message: Message & { actor?: unknown };
   readonly output: OutputProperty;
   readonly signal: AbortSignalLike;
@@ -39,14 +41,46 @@ interface ApprovalRequest {
   readonly run: object;
 }
 
+/** A plan that waits, of any node. */
+export interface WaitingPlan extends Pick<Proposal, 'operation' | 'appliance' | 'summary' | 'plan'> {
+  readonly id: string;
+  readonly node: string;
+  readonly applianceId: string | undefined;
+  readonly actor: string | undefined;
+  readonly since: string;
+  readonly expires: string;
+  readonly decide: (decision: ApprovalDecision, actor: unknown) => void;
+}
+
+const waitingPlans = new Map<string, WaitingPlan>();
+let onWaitingChanged = (): void => undefined;
+
+/** Returns all plans of this process that wait for a decision, the oldest first. */
+export function listWaitingPlans(): WaitingPlan[] {
+  return [...waitingPlans.values()];
+}
+
+/** Sets what is called when a plan begins or ends to wait. */
+export function setWaitingListener(listener: () => void): void {
+  onWaitingChanged = listener;
+}
+
+/** Decides on a plan of any node. Errors: `BAD_INPUT` if nothing waits under this id. */
+export function decideWaitingPlan({ property, id }: ApprovalDecision, actor: unknown): void {
+  const waiting = typeof id === 'string' ? waitingPlans.get(id) : undefined;
+  if (!waiting) throw badInput('No plan waits under this id. It was answered already, or has expired. Nothing was changed.');
+  waiting.decide({ property, id }, actor);
+}
+
 /** Holds the messages of one node until somebody approves what they would do (contract, section 6). */
 export class NodeApprovals {
   readonly #approvals: PendingApprovals;
   /** Index of the approval output, which is the last one. */
   readonly #port: number;
+  readonly #node: string;
 
   /** Errors: `BAD_CONFIG` if the time is out of range. */
-  constructor(minutes = DEFAULT_APPROVAL_MINUTES, port: number) {
+  constructor(node: string, minutes = DEFAULT_APPROVAL_MINUTES, port: number) {
     if (!(minutes > 0 && minutes <= MAX_APPROVAL_MINUTES)) {
       throw badConfig(
         safeMessage`approvalMinutes is ${minutes}, but must be more than 0 and at most ${MAX_APPROVAL_MINUTES}. Open the node and enter it again.`,
@@ -54,22 +88,29 @@ export class NodeApprovals {
     }
     this.#approvals = new PendingApprovals(minutes);
     this.#port = port;
+    this.#node = node;
   }
 
   /** Returns a function that sends the plan to the approval output and waits for the decision. */
-  createApprove({ message, output, signal, send, status, run }: ApprovalRequest): RequestApproval {
+  createApprove({ applianceId, message, output, signal, send, status, run }: ApprovalRequest): RequestApproval {
     return async (proposal) => {
       const { id, expires, decision } = this.#approvals.add(signal, estimateBytes([message.payload, proposal]));
       const { operation, appliance, summary, plan } = proposal;
       const request = output.copy(message, ['payload', 'envelope']);
-      const actor = typeof message.actor === 'string' && message.actor !== '' ? { actor: message.actor } : {};
-      request.payload = { id, operation, appliance, summary, plan, expires, ...actor };
+      const actor = typeof message.actor === 'string' && message.actor !== '' ? message.actor : undefined;
+      const shown = { id, operation, appliance, summary, plan, expires };
+      request.payload = { ...shown, ...(actor !== undefined && { actor }) };
       status.markAwaitingApproval(run);
+      const since = new Date().toISOString();
+      waitingPlans.set(id, { ...shown, node: this.#node, applianceId, actor, since, decide: (answer, by) => this.decide(answer, by) });
+      onWaitingChanged();
       try {
         send([...new Array<null>(this.#port).fill(null), request]);
         return await decision;
       } finally {
         status.clearAwaitingApproval(run);
+        waitingPlans.delete(id);
+        onWaitingChanged();
       }
     };
   }

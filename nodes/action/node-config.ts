@@ -76,9 +76,10 @@ function readNodeConfig(context: ActionNodeContext, definition: Definition): Nod
   };
 }
 
-function createApprovals({ area, hasFailureOutput }: ActionNodeContext, properties: NodeProperties): NodeApprovals | undefined {
+function createApprovals({ node, area, hasFailureOutput }: ActionNodeContext, properties: NodeProperties): NodeApprovals | undefined {
   if (!properties.flag('approval')) return undefined;
   return new NodeApprovals(
+    node.id,
     properties.number('approvalMinutes'),
     listOutputPorts(hasFailureOutput, true, area.events !== undefined).indexOf('approve'),
   );

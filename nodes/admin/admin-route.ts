@@ -5,8 +5,8 @@ type ExpressHandler = Parameters<NodeAPI['httpAdmin']['post']>[1];
 type Request = Parameters<ExpressHandler>[0];
 type Response = Parameters<ExpressHandler>[1];
 
-/** Handles the body of a request and returns the response. The signal fires when the client disconnects. */
-export type AdminRouteHandler = (body: Readonly<JsonObject>, signal: AbortSignal) => Promise<object>;
+/** Handles the body of a request and returns the response. The signal fires when the client disconnects. `user` is who is logged in. */
+export type AdminRouteHandler = (body: Readonly<JsonObject>, signal: AbortSignal, user: string | undefined) => Promise<object>;
 
 /** Each request can hold a connection to an appliance for half a minute. */
 const DEFAULT_ROUTE_CONCURRENCY = 2;
@@ -26,24 +26,30 @@ export function registerAdminRoute(red: NodeAPI, path: string, handle: AdminRout
   red.httpAdmin.post(path, red.auth.needsPermission('gateway-appliance.write'), (request, response) => {
     const refusal = findRefusal(request, load);
     if (refusal) sendRefusal(response, ...refusal);
-    else void handleRequest(request.body as JsonObject, response, handle, load);
+    else void respond(response, load, (signal) => handle(request.body as JsonObject, signal, readUserName(request)));
   });
 }
 
 /** Registers a GET route that contacts no appliance. It requires permission to see appliances and a request of the same origin. */
-export function registerAdminReadRoute(red: NodeAPI, path: string, getBody: () => object): void {
+export function registerAdminReadRoute(red: NodeAPI, path: string, getBody: () => Promise<object>): void {
+  const load: RouteLoad = { running: 0, concurrency: Infinity };
   red.httpAdmin.get(path, red.auth.needsPermission('gateway-appliance.read'), (request, response) => {
-    if (isSameOrigin(request)) response.set('Cache-Control', 'no-store').json(getBody());
+    if (isSameOrigin(request)) void respond(response.set('Cache-Control', 'no-store'), load, getBody);
     else sendRefusal(response, ...FOREIGN_ORIGIN);
   });
 }
 
-async function handleRequest(body: JsonObject, response: Response, handle: AdminRouteHandler, load: RouteLoad): Promise<void> {
+/** Returns the name of the person who is logged in to the editor. */
+function readUserName({ user }: Request & { readonly user?: { readonly username?: unknown } | undefined }): string | undefined {
+  return typeof user?.username === 'string' && user.username !== '' ? user.username : undefined;
+}
+
+async function respond(response: Response, load: RouteLoad, createBody: (signal: AbortSignal) => Promise<object>): Promise<void> {
   const disconnect = new AbortController();
   response.on('close', () => disconnect.abort());
   load.running++;
   try {
-    response.json(await handle(body, disconnect.signal));
+    response.json(await createBody(disconnect.signal));
   } catch {
     // Handlers report their own errors. Details of any other error are not sent.
     sendRefusal(response, 500, 'INTERNAL', 'An internal error occurred in Node-RED or in this package.');

@@ -5,18 +5,20 @@ import { registerAdminReadRoute } from './admin-route';
 
 /** `GET /gateway-appliance/counters` returns the requests and times of each deployed appliance. */
 export function registerCountersRoute(red: NodeAPI): void {
-  registerAdminReadRoute(red, '/gateway-appliance/counters', () => ({
-    appliances: [
-      ...listDeployedAppliances().map(({ id, label, existingGateway }) => ({
-        id,
-        name: label,
-        counters: existingGateway?.counters() ?? null,
-      })),
-      ...listInventoryAppliances().map(({ id, name, existingGateway }) => ({
-        inventory: id,
-        name,
-        counters: existingGateway?.counters() ?? null,
-      })),
-    ],
-  }));
+  registerAdminReadRoute(red, '/gateway-appliance/counters', () =>
+    Promise.resolve({
+      appliances: [
+        ...listDeployedAppliances().map(({ id, label, existingGateway }) => ({
+          id,
+          name: label,
+          counters: existingGateway?.counters() ?? null,
+        })),
+        ...listInventoryAppliances().map(({ id, name, existingGateway }) => ({
+          inventory: id,
+          name,
+          counters: existingGateway?.counters() ?? null,
+        })),
+      ],
+    }),
+  );
 }

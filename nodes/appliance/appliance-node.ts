@@ -50,13 +50,13 @@ export class ApplianceNode {
   readonly #red: NodeAPI;
   #gateway: Gateway | undefined;
   #fault: GatewayError | undefined;
-  readonly #diagnostics: Pick<GatewayOptions, 'onExchange' | 'hostInfo' | 'stateFolder'>;
+  readonly #diagnostics: Pick<GatewayOptions, 'onExchange' | 'onRunEnd' | 'hostInfo' | 'stateFolder'>;
 
   constructor(
     red: NodeAPI,
     node: Node<ApplianceCredentials>,
     definition: NodeDef,
-    diagnostics: Pick<GatewayOptions, 'onExchange' | 'hostInfo' | 'stateFolder'> = {},
+    diagnostics: Pick<GatewayOptions, 'onExchange' | 'onRunEnd' | 'hostInfo' | 'stateFolder'> = {},
   ) {
     this.#red = red;
     this.#diagnostics = diagnostics;

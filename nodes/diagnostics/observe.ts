@@ -4,6 +4,7 @@ import type { GatewayOptions } from '../../src/gateway';
 import type { ExchangeLogEntry } from '../../src/http/exchange-log';
 import { isObject } from '../../src/model/json';
 import type { Message } from '../message/typed-value';
+import { recordRun, toListedKey, toNodeKey } from '../overview/known-facts';
 import { findUnguardedFlows, findInsecureSettings } from './security-findings';
 
 /** The `type` of the log lines that record exchanges. */
@@ -34,10 +35,17 @@ export function getStateFolder(): string | undefined {
   return typeof userDir === 'string' && userDir !== '' ? join(userDir, 'gateway-admin') : undefined;
 }
 
-/** Returns the log callback and the facts that Node-RED adds to a support bundle. `id` is the appliance node; an inventory has none. */
-export function createDiagnosticsOptions(id?: string): Pick<GatewayOptions, 'onExchange' | 'hostInfo' | 'stateFolder'> {
+/** What Node-RED adds to a gateway. */
+export type DiagnosticsOptions = Pick<GatewayOptions, 'onExchange' | 'onRunEnd' | 'hostInfo' | 'stateFolder'>;
+
+/**
+ * Returns the callbacks for the log and the sidebar, and the facts that Node-RED adds to a support bundle. `id` is the appliance node; an
+ * inventory has none.
+ */
+export function createDiagnosticsOptions(id?: string, url?: unknown): DiagnosticsOptions {
   return {
     stateFolder: getStateFolder(),
+    onRunEnd: (run) => recordRun(id === undefined ? toListedKey(run.envelope.appliance) : toNodeKey(id, url), run),
     onExchange: (exchange, appliance) => {
       const red = latestRuntime;
       red?.log.log({

@@ -246,9 +246,19 @@ export function getInventoryById(id: string): InventoryNode | undefined {
   return deployedById.get(id);
 }
 
-/** Returns the appliances of all inventories, each with the id of its inventory. */
-export function listInventoryAppliances(): { id: string; name: string; existingGateway: Gateway | undefined }[] {
+/** An appliance of an inventory. */
+export interface ListedInventoryAppliance extends Pick<InventoryAppliance, 'name' | 'url' | 'existingGateway'> {
+  /** The id of the inventory. */
+  readonly id: string;
+  gateway(): Gateway;
+}
+
+/** Returns the appliances of all inventories. */
+export function listInventoryAppliances(): ListedInventoryAppliance[] {
   return [...deployedById.values()].flatMap(({ id, appliances }) =>
-    appliances.map(({ name, existingGateway }) => ({ id, name, existingGateway })),
+    appliances.map((appliance) => {
+      const { name, url, existingGateway } = appliance;
+      return { id, name, url, existingGateway, gateway: () => appliance.gateway() };
+    }),
   );
 }

@@ -86,7 +86,7 @@ export class LicenseTracker extends LimitTracker<LicenseEvent, JsonObject> {
 }
 
 /** The leased share of each feature, in percent with one decimal. Errors: `BAD_RESPONSE` if the data is not lease information. */
-function readLeaseShares(data: JsonObject): MeasuredValue[] {
+export function readLeaseShares(data: JsonObject): MeasuredValue[] {
   const counts = isObject(data['leased-license-counts']) ? data['leased-license-counts'] : undefined;
   const features = counts && isObject(counts.features) ? counts.features.feature : undefined;
   if (!counts) throw new GatewayError('BAD_RESPONSE', 'The response of the appliance is not lease information.', { sent: true });

@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NodeAPI } from 'node-red';
+import { badInput, asGatewayError } from '../../src/model/error';
+import type { Gateway } from '../../src/gateway';
+import type { JsonObject } from '../../src/model/json';
+import { decideWaitingPlan, setWaitingListener } from '../action/approvals';
+import { translatorFor } from '../common/i18n';
+import { notifyFactsChanged, setFactsListener } from '../overview/known-facts';
+import { findAppliance, readOverview } from '../overview/overview';
+import { registerAdminReadRoute, registerAdminRoute } from './admin-route';
+import type { DialogRouteResult } from './draft-gateways';
+
+/** Open sidebars read the overview again when they receive this topic, which carries no data. */
+const CHANGED_TOPIC = 'gateway-appliance/overview';
+const NOTIFY_INTERVAL_MS = 500;
+const MAX_REFRESH_MS = 30_000;
+const CONCURRENCY = 6;
+/** The plan of an undo shows at most this many requests. */
+const MAX_PLAN = 50;
+
+/** Registers the routes of the sidebar. `…/refresh` reads from the appliance, `…/undo` writes to it; the others contact none. */
+export function registerOverviewRoutes(red: NodeAPI): void {
+  registerAdminReadRoute(red, '/gateway-appliance/overview', () => readOverview(red));
+  registerAdminRoute(red, '/gateway-appliance/refresh', (body, signal) => answer(() => refresh(body, signal)), CONCURRENCY);
+  registerAdminRoute(red, '/gateway-appliance/decide', (body, _signal, user) => answer(() => decide(body, user)));
+  registerAdminRoute(red, '/gateway-appliance/undo', (body, signal, user) => answer(() => undo(red, body, signal, user)));
+  let script: string | undefined;
+  red.httpAdmin.get('/gateway-appliance/sidebar.js', red.auth.needsPermission('gateway-appliance.read'), (_request, response) => {
+    script ??= readFileSync(join(__dirname, '..', 'sidebar.js'), 'utf8');
+    response.type('application/javascript').set('Cache-Control', 'no-cache').send(script);
+  });
+  publishChanges(red);
+}
+
+/** Tells open sidebars about changes, at most twice a second. */
+function publishChanges(red: NodeAPI): void {
+  let timer: NodeJS.Timeout | undefined;
+  const publish = (): void => {
+    timer = undefined;
+    red.comms.publish(CHANGED_TOPIC, {}, false);
+  };
+  setWaitingListener(notifyFactsChanged);
+  setFactsListener(() => void (timer ??= setTimeout(publish, NOTIFY_INTERVAL_MS).unref()));
+}
+
+async function answer(work: () => Promise<Record<string, unknown>>): Promise<DialogRouteResult> {
+  try {
+    return { ok: true, ...(await work()) };
+  } catch (thrown) {
+    const { code, message } = asGatewayError(thrown);
+    return { ok: false, code, message };
+  }
+}
+
+/** Reads what the sidebar shows. The observer of the gateway records it. A part that the account may not read does not hide the others. */
+async function refresh(body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<Record<string, unknown>> {
+  const { gateway, facts } = findAppliance(body);
+  const signal = AbortSignal.any([clientSignal, AbortSignal.timeout(MAX_REFRESH_MS)]);
+  await gateway.run('sessions.list', { limit: 1 }, { signal });
+  await gateway.run('license.lease-info', {}, { signal }).catch((thrown: unknown) => {
+    const { message } = asGatewayError(thrown);
+    facts.licenses = { at: new Date().toISOString(), value: message };
+  });
+  return {};
+}
+
+async function decide({ id, decision }: Readonly<JsonObject>, user: string | undefined): Promise<Record<string, unknown>> {
+  if (decision !== 'approve' && decision !== 'reject') throw badInput('decision must be approve or reject. Nothing was decided.');
+  decideWaitingPlan({ property: decision, id }, user);
+  return Promise.resolve({});
+}
+
+/** Plans the undo of journal entries, or performs it if `confirmed` is true. */
+async function undo(
+  red: NodeAPI,
+  body: Readonly<JsonObject>,
+  signal: AbortSignal,
+  user: string | undefined,
+): Promise<Record<string, unknown>> {
+  const { entries, confirmed } = body;
+  const ids = Array.isArray(entries) ? entries.filter((id) => typeof id === 'string') : [];
+  if (ids.length === 0) throw badInput('entries must be ids of the journal. Nothing was sent.');
+  const { gateway, facts } = findAppliance(body);
+  const options = { signal, translate: translatorFor(red), initiator: { actor: user, node: 'Gateways (sidebar)' } };
+  const { envelope, many } = await runUndo(gateway, ids, { ...options, dryRun: confirmed !== true });
+  const { ok, summary, plan = [], dryRun } = envelope;
+  if (!dryRun && ok) for (const id of ids) facts.undone.add(id);
+  if (!dryRun) notifyFactsChanged();
+  const failures = many?.results.flatMap((result) => ('error' in result ? [result.error.message] : [])) ?? [];
+  return { summary: [summary, ...failures].join(' '), dryRun, plan: plan.slice(0, MAX_PLAN), requests: plan.length };
+}
+
+function runUndo(gateway: Gateway, id: string[], options: Parameters<Gateway['run']>[2]): ReturnType<Gateway['run']> {
+  return gateway.run('journal.undo' as string, { id }, options);
+}

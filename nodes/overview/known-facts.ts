@@ -1,0 +1,138 @@
+import { operations } from '../../src/areas';
+import { readLeaseShares } from '../../src/watch/limit-trackers';
+import type { EndedRun } from '../../src/gateway-options';
+import { UNREACHABLE_CODES } from '../../src/model/error-codes';
+import { isObject, type JsonObject } from '../../src/model/json';
+
+/** Appliances whose facts are kept. The oldest are dropped first. */
+const MAX_APPLIANCES = 2000;
+const MAX_OUTCOMES = 20;
+
+/** A value with the time when it was read. */
+export interface TimedValue<T> {
+  readonly at: string;
+  readonly value: T;
+}
+
+/** How a run ended that may have changed something, or made a backup. */
+export interface RunRecord {
+  readonly at: string;
+  readonly operation: string;
+  readonly ok: boolean;
+  readonly code: string | null;
+  readonly changed: boolean | null;
+  readonly summary: string;
+  readonly actor: string | null;
+  /** The node as the journal records it. */
+  readonly node: string | null;
+  /** Ids of its journal entries. */
+  readonly entries: readonly string[];
+}
+
+/** Whether the appliance answered the last run that sent something. `code` is the error if it did not. */
+export interface LastContact {
+  readonly code: string | null;
+  readonly message: string | null;
+}
+
+export interface LastBackup {
+  readonly ok: boolean;
+  /** Name of the backup, or the reason of the failure. */
+  readonly text: string;
+  readonly changed: boolean | null;
+}
+
+/** What the runs of this process have shown about one appliance. */
+export interface KnownFacts {
+  contact?: TimedValue<LastContact>;
+  sessions?: TimedValue<number>;
+  /** Leased licenses in percent by feature, or the reason why they cannot be read. */
+  licenses?: TimedValue<readonly { readonly name: string; readonly value: number }[] | string>;
+  backup?: TimedValue<LastBackup>;
+  /** The newest first. */
+  readonly runs: RunRecord[];
+  /** Journal entries that were undone since the start. */
+  readonly undone: Set<string>;
+  /** Changes with each run that sent something or failed. */
+  version: number;
+}
+
+const factsByAppliance = new Map<string, KnownFacts>();
+let onChanged = (): void => undefined;
+
+/** The key of an appliance node. Another address is another appliance. */
+export const toNodeKey = (id: string, url: unknown): string => JSON.stringify([id, url]);
+
+/** The key of an appliance that has no node. */
+export const toListedKey = (name: string): string => JSON.stringify([name]);
+
+export function getFacts(key: string): KnownFacts | undefined {
+  return factsByAppliance.get(key);
+}
+
+export function ensureFacts(key: string): KnownFacts {
+  let facts = factsByAppliance.get(key);
+  if (facts) return facts;
+  const [oldest] = factsByAppliance.keys();
+  if (factsByAppliance.size >= MAX_APPLIANCES && oldest !== undefined) factsByAppliance.delete(oldest);
+  factsByAppliance.set(key, (facts = { runs: [], undone: new Set(), version: 0 }));
+  return facts;
+}
+
+/** Sets what is called after each change. */
+export function setFactsListener(listener: () => void): void {
+  onChanged = listener;
+}
+
+export function notifyFactsChanged(): void {
+  onChanged();
+}
+
+/** Records what a run shows. Runs that only read folders of this machine show nothing about the appliance. */
+export function recordRun(key: string, run: EndedRun): void {
+  const { operation, envelope } = run;
+  const isOutcome = operation === 'backup.run' || (operations.get(operation)?.effect ?? 'read') !== 'read';
+  const isContact = envelope.requests > 0 || envelope.logins > 0 || UNREACHABLE_CODES.has(envelope.code ?? 'BAD_INPUT');
+  if (!isContact && !(isOutcome && !envelope.dryRun)) return;
+  const facts = ensureFacts(key);
+  facts.version++;
+  if (isContact) recordContact(facts, run);
+  if (envelope.ok) recordValues(facts, run);
+  if (isOutcome && !envelope.dryRun) recordOutcome(facts, run);
+  notifyFactsChanged();
+}
+
+function recordContact(facts: KnownFacts, { envelope: { at, code, message } }: EndedRun): void {
+  const isUnreachable = code !== undefined && UNREACHABLE_CODES.has(code);
+  facts.contact = { at, value: { code: isUnreachable ? code : null, message: isUnreachable ? (message ?? null) : null } };
+}
+
+function recordValues(facts: KnownFacts, { operation, input, data, envelope }: EndedRun): void {
+  const { at, total } = envelope;
+  // The total of a search is not that of the appliance.
+  if (operation === 'sessions.list' && typeof total === 'number' && (input['name'] ?? '') === '') facts.sessions = { at, value: total };
+  if (operation === 'license.lease-info' && isObject(data)) facts.licenses = { at, value: readLeaseShares(data) };
+  if (operation === 'backup.run' && isObject(data)) facts.backup = toBackup(at, data);
+}
+
+function toBackup(at: string, { backup, changed }: JsonObject): TimedValue<LastBackup> {
+  return { at, value: { ok: true, text: String(backup), changed: typeof changed === 'boolean' ? changed : null } };
+}
+
+function recordOutcome(facts: KnownFacts, { operation, envelope, initiator }: EndedRun): void {
+  const { at, ok, code = null, changed, summary, message = '', journal } = envelope;
+  if (operation === 'backup.run' && !ok) facts.backup = { at, value: { ok, text: message, changed: null } };
+  facts.runs.unshift({
+    ...{ at, operation, ok, code, changed },
+    summary: ok ? (summary ?? operation) : [summary, message].filter(Boolean).join(' '),
+    actor: initiator?.actor ?? null,
+    node: initiator?.node ?? null,
+    entries: (Array.isArray(journal) ? journal : [journal]).filter((id) => typeof id === 'string'),
+  });
+  facts.runs.length = Math.min(facts.runs.length, MAX_OUTCOMES);
+}
+
+/** Forgets everything. For tests. */
+export function resetFacts(): void {
+  factsByAppliance.clear();
+}

@@ -1,0 +1,72 @@
+import type { JsonObject } from '../../src/model/json';
+import type { KnownFacts, RunRecord } from './known-facts';
+
+/** The sidebar shows at most this many outcomes of an appliance. */
+const MAX_OUTCOMES = 10;
+
+/** One outcome for the sidebar: who, what, when. */
+export interface Outcome {
+  readonly at: string;
+  readonly operation: string;
+  /** Null for a write that has no known end. */
+  readonly ok: boolean | null;
+  readonly code: string | null;
+  readonly changed: boolean | null;
+  /** A sentence. Null for an entry of the journal that an earlier process wrote. */
+  readonly summary: string | null;
+  /** What an entry without a sentence was sent to. */
+  readonly target: string | null;
+  readonly actor: string | null;
+  readonly node: string | null;
+  /** Ids of the entries that an undo takes back. Empty: nothing can be undone. */
+  readonly undo: readonly string[];
+  readonly undone: boolean;
+}
+
+/** Joins the runs of this process with the entries of the journal, the newest first. Entries of one run are one outcome. */
+export function mergeOutcomes({ runs, undone }: KnownFacts, entries: readonly JsonObject[]): Outcome[] {
+  const entriesById = new Map(entries.map((entry) => [String(entry['id']), entry]));
+  const ofRuns = runs.map((run) => toOutcome(run, entriesById, undone));
+  const idsOfRuns = new Set(runs.flatMap((run) => run.entries));
+  const others = entries.filter(({ id }) => !idsOfRuns.has(String(id))).map((entry) => fromEntry(entry, undone));
+  return [...ofRuns, ...others].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)).slice(0, MAX_OUTCOMES);
+}
+
+function toOutcome(run: RunRecord, entriesById: ReadonlyMap<string, JsonObject>, undone: ReadonlySet<string>): Outcome {
+  const { entries, ...shown } = run;
+  // A part of a run is not taken back alone: the sentence describes the whole.
+  const isUndoable = entries.length > 0 && entries.every((id) => entriesById.get(id)?.['undo'] === true);
+  return { ...shown, target: null, undo: isUndoable ? entries : [], undone: isUndone(entries, undone) };
+}
+
+function fromEntry(entry: JsonObject, undone: ReadonlySet<string>): Outcome {
+  const { at, operation, ok, code, changed, actor, node, id, undo, person, request } = entry;
+  const { path } = request as JsonObject;
+  return {
+    ...{ at: String(at), operation: String(operation), actor: toText(actor), node: toText(node), code: toText(code) },
+    ok: typeof ok === 'boolean' ? ok : null,
+    changed: typeof changed === 'boolean' ? changed : null,
+    summary: null,
+    target: toText(person) ?? toTarget(String(path)),
+    undo: undo === true ? [String(id)] : [],
+    undone: isUndone([String(id)], undone),
+  };
+}
+
+const isUndone = (ids: readonly string[], undone: ReadonlySet<string>): boolean => ids.length > 0 && ids.every((id) => undone.has(id));
+
+const toText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** The last two segments of a path, which mostly hold the name of the object. */
+function toTarget(path: string): string {
+  const segments = path.split('/').filter(Boolean).slice(-2);
+  return segments.map(decodeSegment).join('/');
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
