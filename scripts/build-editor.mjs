@@ -1,5 +1,5 @@
 // @ts-check
-// Builds the editor files of the main package (gateway.html, panels.js, catalogs, help, icons) from the compiled operation table.
+// Builds the editor files of the main package (gateway.html, panels.js, sidebar.js, catalogs, help, icons) from the compiled operation table.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -61,6 +61,8 @@ export async function buildEditor({ root, compiled, out }) {
   );
   const help = buildHelp(areas, pages, readSessionFields(compiled));
   for (const locale of translateAll(root, catalog, help)) writeLocale(out, ...locale);
+  const sidebarStyle = JSON.stringify(await readStyle(root, 'sidebar/sidebar.css'));
+  writeFileSync(`${out}/sidebar.js`, await bundle(root, 'sidebar/index.ts', 'gatewaySidebar', { SIDEBAR_STYLE: sidebarStyle }));
   const style = JSON.stringify(await readStyle(root, 'panels/panels.css'));
   writeFileSync(`${out}/panels.js`, await bundle(root, 'panels/index.ts', 'gatewayPanels', { PANEL_STYLE: style }));
   cpSync(`${root}/icons`, `${out}/icons`, { recursive: true });

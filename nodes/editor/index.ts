@@ -4,6 +4,7 @@ import { installHelpLoader } from './help';
 import { completeAddedNodes } from './complete-nodes';
 import { registerNodeMarks } from './node-marks';
 import { addSearchWords } from './palette-search';
+import { addSidebarTab } from './sidebar-tab';
 import { hasArea, setOperationTable, type AreaInfo } from './operation-table';
 
 /** Members of the global `gatewayEditor` that gateway.html calls. */
@@ -42,6 +43,7 @@ export function start(table: Record<string, AreaInfo>): void {
   addSearchWords();
   installHelpLoader();
   registerNodeMarks();
+  addSidebarTab();
   revalidateOnWireChange();
 }
 

@@ -52,16 +52,20 @@ declare const RED: {
     /** An internal function of the editor that returns the help of a type. */
     getNodeHelp?: (type: string) => string;
     eachLink(visit: (link: { source: RedNode; target: RedNode }) => void): void;
-    getType(
-      type: string,
-    ): { defaults?: Record<string, unknown>; credentials?: Record<string, unknown>; _?: (key: string) => string } | undefined;
+    getType(type: string): { defaults?: Record<string, unknown>; credentials?: Record<string, unknown>; _?: RedNode['_'] } | undefined;
     id(): string;
+    workspace(id: string): RedNode | null;
+    group(id: string): RedNode | null;
+    eachGroup(visit: (group: RedNode) => void): void;
     add(node: object): void;
     remove(id: string): void;
     dirty(dirty: boolean): void;
   };
   events: { on(event: string, listener: (argument: unknown) => void): void };
-  editor: { validateNode(node: RedNode): boolean };
+  editor: { validateNode(node: RedNode): boolean; editConfig(property: string, type: string, id: string): void };
+  actions: { add(name: string, handler: () => void): void };
+  comms: { subscribe(topic: string, listener: () => void): void };
+  workspaces: { active(): string; isLocked(id: string): boolean; show(id: string): void };
   tray: {
     resize(): void;
     close(done?: () => void): void;
@@ -74,8 +78,14 @@ declare const RED: {
       show: () => void;
     }): void;
   };
-  sidebar: { help: { show(type: string, bringToFront: boolean): void } };
+  sidebar: {
+    addTab(options: Record<string, unknown>): void;
+    show(id: string): void;
+    help: { show(type: string, bringToFront: boolean): void };
+  };
   view: {
+    importNodes(nodes: object[], options: object): void;
+    reveal(ids: string[]): void;
     selection(): { nodes?: RedNode[] };
     /** Badges on nodes. */
     annotations?: {

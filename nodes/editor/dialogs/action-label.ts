@@ -1,5 +1,6 @@
 import { guessAppliance, findMissingFields } from '../flow-hints';
 import { readValueSources } from '../fields/value-types';
+import { toPropertyText } from '../text';
 import { markJustPlaced } from '../dialog-state';
 import { getAreaName, findOperation, getNodePorts, type FieldInfo } from '../operation-table';
 
@@ -109,8 +110,9 @@ export function inputLabel(node: RedNode): string {
   return node._('action.port-message');
 }
 
-/** Sets the appliance of a new node to the one that its tab uses most. */
+/** Sets the appliance of a new node to the one that its tab uses most. Node-RED also calls this for pasted nodes, which keep theirs. */
 export function presetAppliance(node: RedNode): void {
+  if (toPropertyText(node.appliance) + toPropertyText(node.inventory) !== '' || node.applianceFrom === 'msg') return;
   node.appliance = guessAppliance(node) ?? '';
   markJustPlaced(node);
 }

@@ -2,6 +2,7 @@ import { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds,
 import { labelFormButtons } from '../fields/row-elements';
 import { createSigningKey, getCurrentConfigValue, setOpenConfigNode } from '../dialog-state';
 import { finishConnectionTest, attachTestButton } from './test-connection-button';
+import { openRecipes } from '../sidebar-tab';
 import { isVariableReference, renderMarkup, showError } from '../text';
 
 type Check = (node: RedNode, value: unknown, property: string) => true | string;
@@ -53,6 +54,10 @@ export function openAppliance(node: RedNode): void {
   showRows(node);
   openFolds(node);
   attachTestButton(node);
+  // A recipe refers to the appliance, so it must be there.
+  $('#gateway-recipes')
+    .toggle(RED.nodes.node(node.id) !== null)
+    .on('click', () => openRecipes(node));
 }
 
 /** Trims the address, because a copied address often has spaces around it, and creates a signing key for a new appliance. */

@@ -1,5 +1,6 @@
 import { toApplianceReference, postToAppliance, getToolErrorHeading } from '../api';
 import type { Panels, OpenPanel, PanelOptions, PanelTarget } from '../panels/types';
+import { loadScript } from '../load-script';
 import { createToolButton } from '../text';
 import { getAllFields, getAreaName, type FieldInfo } from '../operation-table';
 
@@ -35,19 +36,10 @@ export function getToolNames(field: FieldInfo): ToolName[] {
 /** The global that panels.js defines. */
 declare const gatewayPanels: Panels;
 
-let loading: Promise<Panels> | undefined;
-
 /** Loads panels.js, which only open dialogs need. */
-export function loadPanels(): Promise<Panels> {
-  loading ??= new Promise((resolve, reject) => {
-    $.ajax({ url: 'gateway-appliance/panels.js', dataType: 'script', cache: true })
-      .done(() => resolve(gatewayPanels))
-      .fail((request) => {
-        loading = undefined;
-        reject(new Error(String(request.status)));
-      });
-  });
-  return loading;
+export async function loadPanels(): Promise<Panels> {
+  await loadScript('panels');
+  return gatewayPanels;
 }
 
 /** The tools of one open dialog. At most one panel is open. */

@@ -1,0 +1,47 @@
+import { post, type ApiResult } from '../api';
+import type { ApplianceState } from './types';
+
+/** What all parts of the sidebar share. */
+export class SidebarContext {
+  /** Folds that the user opened. */
+  readonly openFolds = new Set<string>();
+  /** Cards that the user opened or closed. */
+  readonly cards = new Map<string, boolean>();
+  /** An outcome whose undo waits for a confirmation, with the plan. */
+  pendingUndo: { readonly key: string; readonly summary: string; readonly plan: readonly { method: string; path: string }[] } | undefined;
+  /** Messages by appliance. */
+  readonly messages = new Map<string, string>();
+  readonly busy = new Set<string>();
+
+  /** `redraw` draws what is known; `reload` asks the runtime first. */
+  constructor(
+    readonly node: RedNode,
+    readonly redraw: () => void,
+    readonly reload: () => void,
+  ) {}
+
+  readonly text = (key: string, values?: Record<string, unknown>): string => this.node._(key, values);
+
+  get mayWrite(): boolean {
+    return RED.user.hasPermission('gateway-appliance.write');
+  }
+
+  /** Calls a route for an appliance. A failure becomes the message of its card. */
+  async call(appliance: ApplianceState, route: string, body: Record<string, unknown>): Promise<ApiResult> {
+    const key = toKey(appliance);
+    this.messages.delete(key);
+    this.busy.add(`${key} ${route}`);
+    this.redraw();
+    const answer = await post(this.node, `gateway-appliance/${route}`, { ...toReference(appliance), ...body });
+    this.busy.delete(`${key} ${route}`);
+    if (!answer.ok) this.messages.set(key, answer.message);
+    this.reload();
+    return answer;
+  }
+}
+
+export const toKey = ({ id, inventory = '', name }: ApplianceState): string => id ?? `${inventory}/${name}`;
+
+function toReference({ id, inventory, name }: ApplianceState): Record<string, unknown> {
+  return id === undefined ? { inventory, name } : { id };
+}

@@ -1,0 +1,44 @@
+/** Creates a labeled button. `name` is what a screen reader says, if the text does not say enough. */
+export function createButton(text: string, onPress: () => void, name = text): JQuery {
+  return $('<button type="button" class="red-ui-button red-ui-button-small">').text(text).attr('aria-label', name).on('click', onPress);
+}
+
+export function createIcon(icon: string): JQuery {
+  return $('<i aria-hidden="true">').addClass(`fa ${icon}`);
+}
+
+/** The language of the editor, for times and numbers. */
+export const getLanguage = (): string | undefined => localStorage.getItem('editor-language') ?? undefined;
+
+/** A time of today without its date. The whole time is the tooltip. */
+export function createTime(at: string): JQuery {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  const clock: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit' };
+  const shown = isToday
+    ? date.toLocaleTimeString(getLanguage(), clock)
+    : date.toLocaleString(getLanguage(), { day: 'numeric', month: 'short', ...clock });
+  return $('<time>')
+    .text(shown)
+    .attr({ datetime: at, title: date.toLocaleString(getLanguage(), { timeZoneName: 'short' }) });
+}
+
+/** A fold that keeps its state while the list is drawn again. */
+export function createFold(open: Set<string>, key: string, title: string, content: JQuery): JQuery {
+  const fold = $('<details class="gateway-fold">').append($('<summary>').text(title), content).prop('open', open.has(key));
+  return fold.on('toggle', () => void (fold.prop('open') === true ? open.add(key) : open.delete(key)));
+}
+
+export function createRequests(plan: readonly { readonly method: string; readonly path: string }[]): JQuery {
+  return $('<ul class="gateway-plan">').append(
+    plan.map(({ method, path }) => $('<li>').append($('<code>').text(`${method} ${decode(path)}`))),
+  );
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

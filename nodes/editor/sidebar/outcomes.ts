@@ -1,0 +1,88 @@
+import { toKey, type SidebarContext } from './context';
+import { createButton, createIcon, createRequests, createTime } from './elements';
+import type { ApplianceState, Outcome, PlannedRequest } from './types';
+
+/** The latest outcomes: who did what, when. */
+export function createOutcomes(context: SidebarContext, appliance: ApplianceState): JQuery | undefined {
+  const { text } = context;
+  const { outcomes } = appliance;
+  if (outcomes.length === 0) return undefined;
+  const items = outcomes.map((outcome) => createOutcome(context, appliance, outcome));
+  return $('<section>').append($('<h4>').text(text('sidebar.latest')), $('<ul class="gateway-outcomes">').append(items));
+}
+
+function createOutcome(context: SidebarContext, appliance: ApplianceState, outcome: Outcome): JQuery {
+  const { text, pendingUndo } = context;
+  const { at, ok, undone } = outcome;
+  const sentence = describeOutcome(context, outcome);
+  const item = $('<li>').toggleClass('gateway-undone', undone);
+  const line = $('<div class="gateway-sentence">').text(sentence);
+  if (ok === false)
+    line.prepend(createIcon('fa-exclamation-triangle'), ' ', $('<span class="gateway-hidden-text">').text(`${text('sidebar.failed')} `));
+  const who = describeActor(outcome) ?? text('sidebar.a-flow');
+  item.append(line, $('<div class="gateway-who">').append(createTime(at), ` ${who}${undone ? ` · ${text('sidebar.undone')}` : ''}`));
+  if (!context.mayWrite || undone || outcome.undo.length === 0) return item;
+  const key = `${toKey(appliance)} ${outcome.undo.join(' ')}`;
+  if (pendingUndo?.key === key) return item.append(createConfirmation(context, appliance, outcome, pendingUndo));
+  const isBusy = context.busy.has(`${toKey(appliance)} undo`);
+  return item.append(
+    $('<div class="gateway-buttons">').append(
+      createButton(
+        text('sidebar.undo'),
+        () => void planUndo(context, appliance, outcome, key),
+        `${text('sidebar.undo')}: ${sentence}`,
+      ).prop('disabled', isBusy),
+    ),
+  );
+}
+
+/** Shows what an undo would send, before anything is sent. */
+async function planUndo(context: SidebarContext, appliance: ApplianceState, { undo }: Outcome, key: string): Promise<void> {
+  const answer = await context.call(appliance, 'undo', { entries: undo });
+  if (!answer.ok) return;
+  const { summary, plan } = answer as unknown as { summary: string; plan: PlannedRequest[] };
+  context.pendingUndo = { key, summary, plan };
+  context.redraw();
+}
+
+function createConfirmation(
+  context: SidebarContext,
+  appliance: ApplianceState,
+  { undo }: Outcome,
+  { summary, plan }: NonNullable<SidebarContext['pendingUndo']>,
+): JQuery {
+  const { text } = context;
+  const close = (): void => {
+    context.pendingUndo = undefined;
+    context.redraw();
+  };
+  const confirm = (): void => {
+    context.pendingUndo = undefined;
+    void context.call(appliance, 'undo', { entries: undo, confirmed: true }).then((answer) => {
+      // The appliance can have changed since, which is not a failure of the route.
+      if (answer.ok && typeof answer.summary === 'string') context.messages.set(toKey(appliance), answer.summary);
+      context.redraw();
+    });
+  };
+  const buttons = $('<div class="gateway-buttons">').append(
+    plan.length > 0 ? createButton(text('sidebar.undo-now'), confirm).addClass('primary') : '',
+    createButton(text('sidebar.cancel'), close),
+  );
+  return $('<div class="gateway-confirmation" role="group">')
+    .attr('aria-label', text('sidebar.undo'))
+    .append($('<div>').text(summary), createRequests(plan), buttons);
+}
+
+/** The sentence of the run. An entry of an earlier process has only its operation and its target. */
+function describeOutcome({ node }: SidebarContext, { summary, operation, target }: Outcome): string {
+  if (summary !== null) return summary;
+  const [area = '', name = ''] = operation.split('.');
+  const key = `${area}.operation.${name}.label`;
+  const label = node._(key);
+  return `${label.endsWith(key) ? operation : label}: ${target ?? ''}`;
+}
+
+/** The person, or the node without its id. */
+function describeActor({ actor, node }: Outcome): string | undefined {
+  return actor ?? node?.replace(/ \([0-9a-f.]+\)$/, '');
+}

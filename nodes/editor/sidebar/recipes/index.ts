@@ -1,0 +1,139 @@
+import { createDebug, createSchedule, literal, toCron, toOperation, type Recipe, type RecipeNode } from './recipe';
+import { createWebhook, createWebhookFields, SECRET_NAME } from './webhook';
+
+/** The recipes, each with the ID of the appliance that it uses as the value `appliance`. */
+export const RECIPES: readonly Recipe[] = [
+  {
+    name: 'backup',
+    icon: 'fa-archive',
+    fields: [
+      { name: 'folder', kind: 'text', default: '', placeholder: '/var/backups/gateway' },
+      { name: 'time', kind: 'time', default: '02:00' },
+      { name: 'keep', kind: 'number', default: '30', range: [1, 10_000] },
+    ],
+    build: ({ appliance = '', folder = '', time = '', keep = '' }, text) => ({
+      nodes: [
+        createSchedule('start', text('recipe.node-nightly', { time }), `${toCron(time)} * * *`, 150, 60, [['backup']]),
+        {
+          ...{ id: 'backup', type: 'gateway-backup', x: 400, y: 60, wires: [['done'], ['failed']] },
+          ...toOperation('run', appliance, { folder: literal('str', folder.trim()), keep: literal('num', keep) }),
+        },
+        createDebug('done', text('recipe.node-made'), 'envelope.summary', 660, 40),
+        createDebug('failed', text('recipe.node-reason'), 'error.message', 660, 100),
+      ],
+    }),
+  },
+  {
+    name: 'webhook',
+    icon: 'fa-plug',
+    fields: [...createWebhookFields('/end-sessions'), { name: 'max', kind: 'number', default: '25', range: [1, 100_000] }],
+    build: ({ appliance = '', path = '', secret = '', max = '' }, text) => ({
+      secret: { name: SECRET_NAME, value: secret },
+      nodes: [
+        ...createWebhook({ path, text, next: 'end', status: 'payload.failed > 0 ? 502 : 200', y: 60 }),
+        {
+          ...{ id: 'end', type: 'gateway-sessions', x: 570, y: 60, wires: [['done'], ['failed']] },
+          ...toOperation('kill-user', appliance, { max: literal('num', max) }),
+        },
+      ],
+    }),
+  },
+  {
+    name: 'contain',
+    icon: 'fa-user-times',
+    fields: [...createWebhookFields('/contain'), { name: 'minutes', kind: 'number', default: '60', range: [1, 525_600] }],
+    build: ({ appliance = '', path = '', secret = '', minutes = '' }, text) => ({
+      secret: { name: SECRET_NAME, value: secret },
+      nodes: [
+        ...createWebhook({ path, text, next: 'contain', status: '200', y: 60 }),
+        {
+          ...{ id: 'contain', type: 'gateway-contain', x: 560, y: 60, wires: [['done'], ['failed'], ['again']] },
+          ...toOperation('contain', appliance, { minutes: literal('num', minutes) }),
+          ...{ approval: false, approvalMinutes: 60, every: 10, outputs: 3 },
+        },
+        createDebug('again', text('recipe.node-again'), 'payload', 840, 180),
+      ],
+    }),
+  },
+  {
+    name: 'approval',
+    icon: 'fa-check-square-o',
+    fields: [
+      { name: 'change', kind: 'choice', default: 'end', choices: ['end', 'disable'] },
+      { name: 'user', kind: 'text', default: '', placeholder: 'j.doe' },
+      { name: 'server', kind: 'text', default: 'System Local', onlyFor: ['change', 'disable'] },
+    ],
+    build: ({ appliance = '', change, user = '', server = '' }, text) => {
+      const name = literal('str', user.trim());
+      const operation =
+        change === 'disable'
+          ? toOperation('disable', appliance, { server: literal('str', server.trim()), username: name })
+          : toOperation('kill-user', appliance, { name });
+      return {
+        nodes: [
+          createSchedule('start', text('recipe.node-ask'), '', 150, 80, [['change']]),
+          {
+            ...{ id: 'change', type: change === 'disable' ? 'gateway-users' : 'gateway-sessions', x: 390, y: 80 },
+            ...{ ...operation, approval: true, approvalMinutes: 60, outputs: 3, wires: [['done'], ['failed'], ['waiting']] },
+          },
+          createDebug('done', text('recipe.node-changed'), 'envelope.summary', 680, 40),
+          createDebug('failed', text('recipe.node-reason'), 'error.message', 680, 80),
+          createDebug('waiting', text('recipe.node-waiting'), 'payload.summary', 680, 120),
+        ],
+      };
+    },
+  },
+  {
+    name: 'license',
+    icon: 'fa-pie-chart',
+    fields: [
+      { name: 'day', kind: 'choice', default: '1', choices: ['*', '1', '2', '3', '4', '5', '6', '0'] },
+      { name: 'time', kind: 'time', default: '07:00', text: 'time' },
+      { name: 'percent', kind: 'number', default: '90', range: [1, 100] },
+    ],
+    build: ({ appliance = '', day = '', time = '', percent = '' }, text) => ({
+      nodes: [
+        createSchedule('start', `${text(`recipe.day.${toDayKey(day)}`)}, ${time}`, `${toCron(time)} * * ${day}`, 150, 80, [['read']]),
+        {
+          ...{ id: 'read', type: 'gateway-license', x: 370, y: 80, wires: [['features'], ['failed']] },
+          ...toOperation('lease-info', appliance),
+        },
+        createChange('features', text('recipe.node-features'), FEATURES, 600, 60, ['report', 'limit']),
+        createChange('report', text('recipe.node-report'), `$join(payload.(${LINE}), "\\n")`, 810, 40, ['reported']),
+        createDebug('reported', text('recipe.node-reported'), 'payload', 1030, 40),
+        createChange('limit', text('recipe.node-limit', { percent }), `$join(payload[percent >= ${percent}].(${LINE}), "\\n")`, 820, 100, [
+          'any',
+        ]),
+        {
+          ...{
+            id: 'any',
+            type: 'switch',
+            name: text('recipe.node-any'),
+            property: 'payload',
+            propertyType: 'msg',
+            rules: [{ t: 'nempty' }],
+          },
+          ...{ checkall: 'false', repair: false, outputs: 1, x: 1010, y: 100, wires: [['warning']] },
+        },
+        createDebug('warning', text('recipe.node-warning'), 'payload', 1190, 100),
+        createDebug('failed', text('recipe.node-reason'), 'error.message', 610, 140),
+      ],
+    }),
+  },
+];
+
+/** The catalog has no key `*`. */
+export const toDayKey = (day: string): string => (day === '*' ? 'all' : day);
+
+/** JSONata for one line of the report. */
+const LINE = 'name & ": " & leased & " / " & total & " (" & percent & " %)"';
+/** JSONata for the leased licenses by feature. */
+const FEATURES = `[payload.\`leased-license-counts\`.features.feature.(
+  $leased := $sum([clients.\`client-info\`.\`leased-count\`]);
+  { "name": name, "leased": $leased, "total": \`total-count\`, "percent": \`total-count\` > 0 ? $round(100 * $leased / \`total-count\`) : 0 }
+)]`;
+
+function createChange(id: string, name: string, expression: string, x: number, y: number, next: string[]): RecipeNode {
+  const rules = [{ t: 'set', p: 'payload', pt: 'msg', to: expression, tot: 'jsonata' }];
+  return { id, type: 'change', name, rules, action: '', property: '', from: '', to: '', reg: false, x, y, wires: [next] };
+}

@@ -1,0 +1,36 @@
+import { toKey, type SidebarContext } from './context';
+import { createButton, createFold, createRequests, createTime } from './elements';
+import type { ApplianceState, WaitingPlan } from './types';
+
+/** Plans that wait for a decision, with the buttons that decide. */
+export function createWaitingPlans(context: SidebarContext, appliance: ApplianceState): JQuery | undefined {
+  const { text } = context;
+  if (appliance.waiting.length === 0) return undefined;
+  const plans = appliance.waiting.map((plan) => createPlan(context, appliance, plan));
+  return $('<section>').append($('<h4>').text(text('sidebar.waiting')), $('<ul class="gateway-waiting">').append(plans));
+}
+
+function createPlan(context: SidebarContext, appliance: ApplianceState, plan: WaitingPlan): JQuery {
+  const { text, openFolds } = context;
+  const { id, summary, actor, since, expires, node } = plan;
+  const who = actor ?? RED.nodes.node(node)?.name ?? text('sidebar.a-flow');
+  const facts = $('<div class="gateway-who">').append(
+    createTime(since),
+    ` ${who === '' ? text('sidebar.a-flow') : who} · ${text('sidebar.expires')} `,
+    createTime(expires),
+  );
+  const item = $('<li>').append($('<div class="gateway-sentence">').text(summary), facts);
+  if (plan.plan.length > 0)
+    item.append(createFold(openFolds, id, text('preview.requests', { n: plan.plan.length }), createRequests(plan.plan)));
+  if (!context.mayWrite) return item;
+  const isBusy = context.busy.has(`${toKey(appliance)} decide`);
+  const decide = (decision: string): JQuery =>
+    createButton(
+      text(`sidebar.${decision}`),
+      () => void context.call(appliance, 'decide', { id, decision }),
+      `${text(`sidebar.${decision}`)}: ${summary}`,
+    )
+      .addClass(decision === 'approve' ? 'primary' : '')
+      .prop('disabled', isBusy);
+  return item.append($('<div class="gateway-buttons">').append(decide('approve'), decide('reject')));
+}
