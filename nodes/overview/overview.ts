@@ -9,7 +9,7 @@ import { ensureFacts, getFacts, toListedKey, toNodeKey, type KnownFacts } from '
 import { LocalRecords } from './local-records';
 import { mergeOutcomes, type Outcome } from './outcomes';
 
-/** An overview lists at most this many appliances. Those that need attention come first. */
+/** An overview lists at most this many appliances. Of more, those that need attention come first. */
 const MAX_APPLIANCES = 200;
 
 /** How the sidebar names an appliance: a node, or an entry of an inventory. */
@@ -52,12 +52,13 @@ export async function readOverview(red: NodeAPI): Promise<{ appliances: Applianc
   const all = listAppliances();
   const plans = listWaitingPlans();
   const waitingFor = (appliance: ListedAppliance): WaitingPlan[] => plans.filter((plan) => isPlanOf(plan, appliance));
-  const rank = (appliance: ListedAppliance): number =>
-    waitingFor(appliance).length > 0 ? 0 : getFacts(appliance.key)?.contact?.value.code ? 1 : getFacts(appliance.key) ? 2 : 3;
-  const ranked = all.map((appliance) => ({ appliance, rank: rank(appliance) })).sort((a, b) => a.rank - b.rank);
-  const appliances = ranked
-    .slice(0, MAX_APPLIANCES)
-    .map(({ appliance }) => readAppliance(red, appliance, waitingFor(appliance).map(toShownPlan)));
+  const rank = (appliance: ListedAppliance): number => {
+    const facts = getFacts(appliance.key);
+    return waitingFor(appliance).length > 0 ? 0 : facts?.contact?.value.code ? 1 : facts ? 2 : 3;
+  };
+  // A short list keeps its order, so that nothing moves under the pointer.
+  const ranked = all.length <= MAX_APPLIANCES ? all : [...all].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_APPLIANCES);
+  const appliances = ranked.map((appliance) => readAppliance(red, appliance, waitingFor(appliance).map(toShownPlan)));
   return { appliances: await Promise.all(appliances), total: all.length };
 }
 

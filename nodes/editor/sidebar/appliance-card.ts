@@ -23,7 +23,8 @@ export function createCard(context: SidebarContext, appliance: ApplianceState, o
       context.redraw();
     });
   const head = $('<div class="gateway-card-head">').append($('<h3>').append(toggle));
-  if (appliance.id !== undefined) head.append(createToolButton('fa-pencil', text('sidebar.edit', { name: appliance.name }), () => edit(appliance)));
+  if (appliance.id !== undefined)
+    head.append(createToolButton('fa-pencil', text('sidebar.edit', { name: appliance.name }), () => edit(appliance)));
   if (context.mayWrite && appliance.undeployed !== true) head.append(createRefresh(context, appliance));
   const state = $('<p class="gateway-card-state">')
     .addClass(`gateway-state-${level}`)
@@ -31,7 +32,9 @@ export function createCard(context: SidebarContext, appliance: ApplianceState, o
   if (appliance.contact) state.append(createTime(appliance.contact.at));
   const card = $('<li class="gateway-card">').append(head, state);
   const message = context.messages.get(key);
-  if (message !== undefined) card.append($('<p class="gateway-card-message" role="alert">').text(message));
+  // The body has the reason of the last contact already.
+  if (message !== undefined && !(isOpen && message === appliance.contact?.value.message))
+    card.append($('<p class="gateway-card-message" role="alert">').text(message));
   return isOpen ? card.append(createBody(context, appliance)) : card;
 }
 

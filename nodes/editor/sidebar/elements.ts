@@ -7,6 +7,9 @@ export function createIcon(icon: string): JQuery {
   return $('<i aria-hidden="true">').addClass(`fa ${icon}`);
 }
 
+/** A plan shows at most this many segments of a path. */
+const MAX_SEGMENTS = 3;
+
 /** The language of the editor, for times and numbers. */
 export const getLanguage = (): string | undefined => localStorage.getItem('editor-language') ?? undefined;
 
@@ -29,16 +32,21 @@ export function createFold(open: Set<string>, key: string, title: string, conten
   return fold.on('toggle', () => void (fold.prop('open') === true ? open.add(key) : open.delete(key)));
 }
 
+/** The last segments of each path name the object. The whole path is the tooltip. */
 export function createRequests(plan: readonly { readonly method: string; readonly path: string }[]): JQuery {
   return $('<ul class="gateway-plan">').append(
-    plan.map(({ method, path }) => $('<li>').append($('<code>').text(`${method} ${decode(path)}`))),
+    plan.map(({ method, path }) => {
+      const segments = path.split('/').filter(Boolean).map(decode);
+      const shown = segments.length > MAX_SEGMENTS ? `…/${segments.slice(-MAX_SEGMENTS).join('/')}` : path;
+      return $('<li>').append($('<code>').text(`${method} ${shown}`).attr('title', `${method} ${path}`));
+    }),
   );
 }
 
-function decode(path: string): string {
+function decode(segment: string): string {
   try {
-    return decodeURIComponent(path);
+    return decodeURIComponent(segment);
   } catch {
-    return path;
+    return segment;
   }
 }

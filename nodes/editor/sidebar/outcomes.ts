@@ -21,7 +21,7 @@ function createOutcome(context: SidebarContext, appliance: ApplianceState, outco
     line.prepend(createIcon('fa-exclamation-triangle'), ' ', $('<span class="gateway-hidden-text">').text(`${text('sidebar.failed')} `));
   const who = describeActor(outcome) ?? text('sidebar.a-flow');
   item.append(line, $('<div class="gateway-who">').append(createTime(at), ` ${who}${undone ? ` · ${text('sidebar.undone')}` : ''}`));
-  if (!context.mayWrite || undone || outcome.undo.length === 0) return item;
+  if (!context.mayWrite || undone || outcome.changed === false || outcome.undo.length === 0) return item;
   const key = `${toKey(appliance)} ${outcome.undo.join(' ')}`;
   if (pendingUndo?.key === key) return item.append(createConfirmation(context, appliance, outcome, pendingUndo));
   const isBusy = context.busy.has(`${toKey(appliance)} undo`);

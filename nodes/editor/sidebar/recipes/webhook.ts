@@ -39,12 +39,12 @@ export function createWebhook({ path, text, next, status, y }: Webhook): RecipeN
     {
       ...{ id: 'check', type: 'switch', name: text('recipe.node-secret'), property: 'payload', propertyType: 'msg' },
       rules: [{ t: 'jsonata_exp', v: isRight, vt: 'jsonata' }, { t: 'else' }],
-      ...{ checkall: 'false', repair: false, outputs: 2, x: 330, y, wires: [[next], ['refused']] },
+      ...{ checkall: 'false', repair: false, outputs: 2, x: 320, y, wires: [[next], ['refused']] },
     },
-    createAnswer('done', text('recipe.node-done'), status, '{ "message": envelope.summary }', 820, y),
-    createAnswer('failed', text('recipe.node-failed'), failure, '{ "message": error.message, "code": error.code }', 820, y + 60, '502'),
-    createAnswer('refused', text('recipe.node-refused'), '401', toJson(refusal), 560, y + 120),
-    { id: 'answer', type: 'http response', name: text('recipe.node-answer'), statusCode: '', headers: {}, x: 1060, y: y + 60, wires: [] },
+    createAnswer('done', text('recipe.node-done'), status, '{ "message": envelope.summary }', 870, y),
+    createAnswer('failed', text('recipe.node-failed'), failure, '{ "message": error.message, "code": error.code }', 870, y + 60, '502'),
+    createAnswer('refused', text('recipe.node-refused'), '401', toJson(refusal), 540, y + 120),
+    { id: 'answer', type: 'http response', name: text('recipe.node-answer'), statusCode: '', headers: {}, x: 1150, y: y + 60, wires: [] },
   ];
 }
 
