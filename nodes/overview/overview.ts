@@ -25,8 +25,8 @@ interface ListedAppliance {
   readonly url: string;
   readonly key: string;
   readonly hasJournal: boolean;
-  /** Undefined for an appliance of an inventory that was not used yet. Errors: `BAD_CONFIG`. */
-  getGateway(): Gateway | undefined;
+  /** Returns undefined for an appliance of an inventory that was not used yet. Errors: `BAD_CONFIG`. */
+  readonly getGateway: () => Gateway | undefined;
 }
 
 /** What is known about one appliance, without contacting it. */

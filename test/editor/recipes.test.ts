@@ -30,13 +30,9 @@ function build(name: string, values: Record<string, string> = {}): RecipeFlow {
 describe('recipes', () => {
   const rig = new NodeRedHarness('node-red', { sessions: 5 });
   const folder = mkdtempSync(join(tmpdir(), 'gateway-recipes-'));
-  beforeAll(async () => {
-    await rig.start();
-    await helper.startServer();
-  });
+  beforeAll(() => rig.start());
   afterEach(() => rig.reset());
   afterAll(async () => {
-    await helper.stopServer();
     await rig.stop();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -67,7 +63,7 @@ describe('recipes', () => {
   /** Sends what an HTTP request would, to the node behind it. The helper of Node-RED serves no such paths. */
   async function call(answers: unknown[], user: unknown, secret = SECRET): Promise<unknown> {
     const before = answers.length;
-    helper.getNode('r3').receive({ payload: { user }, req: { headers: { 'x-webhook-token': secret } } } as never);
+    helper.getNode('r3').receive({ payload: { user }, req: { headers: { 'x-webhook-token': secret } } });
     await vi.waitFor(() => expect(answers.length).toBe(before + 1), { timeout: 10_000 });
     return answers.at(-1);
   }

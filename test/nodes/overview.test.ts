@@ -111,7 +111,7 @@ describe('the overview', () => {
 
   it('the overview shows waiting plans, and a decision lets the message go on or fail', async () => {
     await rig.deploy({ nodes: [disable({ approval: true, outputs: 2, wires: [['out'], []] })] });
-    const send = (actor: string): void => rig.node().receive({ _msgid: actor, actor } as never);
+    const send = (actor: string): void => rig.node().receive({ _msgid: actor, actor });
     const waiting = async (): Promise<Overview['appliances'][number]['waiting'][number]> => {
       await vi.waitFor(async () => expect((await first()).waiting).toHaveLength(1), { timeout: 10_000 });
       const [plan] = (await first()).waiting;

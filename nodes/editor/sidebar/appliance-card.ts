@@ -74,13 +74,13 @@ function createBody(context: SidebarContext, appliance: ApplianceState): JQuery 
   const add = (label: string, value: string | JQuery, at?: string): void => {
     const shown = $('<dd>').append(typeof value === 'string' ? document.createTextNode(value) : value);
     if (at !== undefined) shown.append(' ', createTime(at));
-    facts.append($('<dt>').text(text(`sidebar.${label}`)), shown);
+    facts.append($('<dt>').text(text(label)), shown);
   };
   const unknown = text('sidebar.unknown');
-  add('sessions', sessions ? sessions.value.toLocaleString() : unknown, sessions?.at);
-  add('licenses', licenses ? describeLicenses(context, licenses.value) : unknown, licenses?.at);
-  add('backup', backup ? describeBackup(context, backup.value) : unknown, backup?.at);
-  add('contained', contained.length === 0 ? text('sidebar.nobody') : createContained(context, contained));
+  add('sidebar.sessions', sessions ? sessions.value.toLocaleString() : unknown, sessions?.at);
+  add('sidebar.licenses', licenses ? describeLicenses(context, licenses.value) : unknown, licenses?.at);
+  add('sidebar.backup', backup ? describeBackup(context, backup.value) : unknown, backup?.at);
+  add('sidebar.contained', contained.length === 0 ? text('sidebar.nobody') : createContained(context, contained));
   for (const problem of problems) body.append($('<p class="gateway-card-note">').text(problem));
   createWaitingPlans(context, appliance)?.appendTo(body);
   createOutcomes(context, appliance)?.appendTo(body);

@@ -1,3 +1,4 @@
+import { toPropertyText } from '../text';
 import { SidebarContext } from './context';
 import { createCard } from './appliance-card';
 import { toKey } from './context';
@@ -124,7 +125,7 @@ function findUndeployed({ appliances }: Overview): ApplianceState[] {
   const found: ApplianceState[] = [];
   RED.nodes.eachConfig((config) => {
     if (config.type !== 'gateway-appliance' || known.has(config.id)) return;
-    const url = String(config.url ?? '');
+    const url = toPropertyText(config.url);
     const empty = { journal: false, contained: [], waiting: [], outcomes: [], problems: [] };
     found.push({
       id: config.id,

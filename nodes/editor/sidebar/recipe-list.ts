@@ -1,4 +1,4 @@
-import { SidebarContext } from './context';
+import type { SidebarContext } from './context';
 import { createIcon } from './elements';
 import { openRecipeForm } from './recipe-form';
 import { RECIPES } from './recipes';

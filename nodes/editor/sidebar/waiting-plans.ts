@@ -24,13 +24,10 @@ function createPlan(context: SidebarContext, appliance: ApplianceState, plan: Wa
     item.append(createFold(openFolds, id, text('preview.requests', { n: plan.plan.length }), createRequests(plan.plan)));
   if (!context.mayWrite) return item;
   const isBusy = context.busy.has(`${toKey(appliance)} decide`);
-  const decide = (decision: string): JQuery =>
-    createButton(
-      text(`sidebar.${decision}`),
-      () => void context.call(appliance, 'decide', { id, decision }),
-      `${text(`sidebar.${decision}`)}: ${summary}`,
-    )
-      .addClass(decision === 'approve' ? 'primary' : '')
-      .prop('disabled', isBusy);
+  const decide = (decision: 'approve' | 'reject'): JQuery => {
+    const label = text(decision === 'approve' ? 'sidebar.approve' : 'sidebar.reject');
+    const button = createButton(label, () => void context.call(appliance, 'decide', { id, decision }), `${label}: ${summary}`);
+    return button.toggleClass('primary', decision === 'approve').prop('disabled', isBusy);
+  };
   return item.append($('<div class="gateway-buttons">').append(decide('approve'), decide('reject')));
 }

@@ -177,7 +177,7 @@ describe('the English catalog', () => {
   /** A template such as `test.code.${code}` uses every text below its prefix. */
   const composed = [
     ...code.matchAll(
-      /`((?:action|appliance|check|current|filter|folder|inventory|list|preview|search|source|test|title|tool|tree|trust|try|watch)\.[\w.-]*)\$\{/g,
+      /`((?:action|appliance|check|current|filter|folder|inventory|list|preview|recipe|search|source|test|title|tool|tree|trust|try|watch)\.[\w.-]*)\$\{/g,
     ),
   ].map(([, prefix = '']) => prefix);
   const tableKeys = new Set(areas.flatMap(({ name }) => [`${name}.label`, `${name}.palette`]));
@@ -189,7 +189,7 @@ describe('the English catalog', () => {
       ...inTemplates,
       ...singular,
       ...literal.filter((key) =>
-        /^(action|appliance|check|common|current|filter|folder|list|source|test|tool|tree|trust|try|watch)\./.test(key),
+        /^(action|appliance|check|common|current|filter|folder|list|recipe|sidebar|source|test|tool|tree|trust|try|watch)\./.test(key),
       ),
     ];
     expect(usedKeys.filter((key) => !catalog.has(key))).toEqual([]);

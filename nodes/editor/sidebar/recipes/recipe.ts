@@ -40,7 +40,7 @@ export interface Recipe {
   readonly name: string;
   readonly icon: string;
   readonly fields: readonly RecipeField[];
-  build(values: RecipeValues, text: Translate): RecipeFlow;
+  readonly build: (values: RecipeValues, text: Translate) => RecipeFlow;
 }
 
 /** Checks a value. Returns the key of the complaint, or undefined. */
