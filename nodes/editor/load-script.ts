@@ -16,3 +16,6 @@ export function loadScript(name: string): Promise<void> {
   }
   return script;
 }
+
+/** Whether the script is loaded or on its way. */
+export const isRequested = (name: string): boolean => scripts.has(name);

@@ -1,6 +1,6 @@
 import { toApplianceReference, postToAppliance, getToolErrorHeading } from '../api';
 import type { Panels, OpenPanel, PanelOptions, PanelTarget } from '../panels/types';
-import { loadScript } from '../load-script';
+import { isRequested, loadScript } from '../load-script';
 import { createToolButton } from '../text';
 import { getAllFields, getAreaName, type FieldInfo } from '../operation-table';
 
@@ -87,7 +87,7 @@ export class FieldTools {
       target,
       postLocal: (route: string, body: Record<string, unknown>) => postToAppliance(this.node, route, body),
     };
-    if (loading || target.get())
+    if (isRequested('panels') || target.get())
       loadPanels().then(
         ({ checkFolder }) => checkFolder(options),
         () => undefined,

@@ -1,4 +1,4 @@
-import { post, type ApiResult } from '../api';
+import { postJson, type ApiResult } from '../api';
 import type { ApplianceState } from './types';
 
 /** What all parts of the sidebar share. */
@@ -32,7 +32,7 @@ export class SidebarContext {
     this.messages.delete(key);
     this.busy.add(`${key} ${route}`);
     this.redraw();
-    const answer = await post(this.node, `gateway-appliance/${route}`, { ...toReference(appliance), ...body });
+    const answer = await postJson(this.node, `gateway-appliance/${route}`, { ...toReference(appliance), ...body });
     this.busy.delete(`${key} ${route}`);
     if (!answer.ok) this.messages.set(key, answer.message);
     this.reload();
