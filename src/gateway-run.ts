@@ -213,7 +213,7 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
   }
 }
 
-/** A run that waits for approval is no load, so it gives up its slot. */
+/** A run that waits for approval causes no load, so it releases its slot. */
 function exemptFromLimit(approve: RequestApproval, inFlightLimit: InFlightLimit | undefined): RequestApproval {
   return inFlightLimit ? (proposal) => inFlightLimit.withoutSlot(() => approve(proposal)) : approve;
 }

@@ -147,7 +147,7 @@ export class RunStore {
     return sql.query(`UPDATE ${FLEET_SCHEMA}.item SET job = NULL WHERE fleet = $1 AND run = $2 AND index = $3`, [this.#fleet, run, index]);
   }
 
-  /** Records that the first write is about to be sent, with what was read before it. False if the claim is no longer valid: then nothing may be sent. */
+  /** Records that the first write is about to be sent, with what was read before it. False if the claim is no longer valid. Then nothing may be sent. */
   async markSending(claim: ItemClaim, before?: JsonRecord): Promise<boolean> {
     const set = 'sending = coalesce(sending, now()), before = coalesce(before, $7::jsonb)';
     const values = [before === undefined ? null : toJson(before)];

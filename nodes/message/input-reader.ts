@@ -123,7 +123,7 @@ export class InputReader {
     }
   }
 
-  /** Returns the payload property of a field: its name, or an alias that is not a field of its own. */
+  /** Returns the payload property of a field: its name, or an alias that is not itself a field. */
   #findProperty(payload: JsonObject, name: string, { aliases = [] }: Field): string | undefined {
     return [name, ...aliases].find((property) => Object.hasOwn(payload, property) && (property === name || !this.#isField(property)));
   }

@@ -31,11 +31,11 @@ export interface DanglingReference {
 type Visit = (value: string, pattern: string, pointer: string) => void;
 
 const MAX_DEPTH = 200;
-/** Longer texts are no lists of names. */
+/** Longer texts are not lists of names. */
 const MAX_LIST_TEXT = 1_000_000;
 const MIN_REFERENCES = 3;
 const MAX_OTHER_SHARE = 0.1;
-/** Values that stand for no object. */
+/** Values that do not name an object. */
 const NO_OBJECT = new Set(['', 'none', 'any', 'all', '*', '-', 'default', 'true', 'false', 'enabled', 'disabled']);
 
 /** Finds members, uses of their names and references in one pass over a configuration. Takes linear time. */

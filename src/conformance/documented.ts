@@ -93,7 +93,7 @@ export const LOCAL_USER_KEYS: ProfileKeys = keys(
   'username,fullname,enabled,console-access,change-password-at-signin,one-time-use',
 );
 
-/** Keys that are documented with another word in them or at another place, so that they are no difference. */
+/** Keys that are documented with another word in them or at another place, so that they do not count as a difference. */
 export const VARYING_KEY_PATTERN =
   /(?:^|\/)(?:href|is-last-record|Is-last-record|machine-id|cluster-node(?:\/.*)?|[^/]+-(?:client-version|enforcer|sdk-version)(?:\/.*)?)$/;
 

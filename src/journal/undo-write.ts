@@ -80,7 +80,7 @@ function findLaterChanges({ subject, before, after, method, body = {} }: UndoDat
       before,
       current,
     );
-    // An appliance adds fields of its own, for example the id of a group.
+    // An appliance may add fields, for example the id of a group.
     return [...findChangesSince(path, body, current[path]), ...otherChanges];
   }
   const [created] = Object.entries(current);

@@ -8,7 +8,7 @@ export type CoordinationValue =
   null | boolean | number | string | readonly CoordinationValue[] | { readonly [key: string]: CoordinationValue };
 
 export interface ExclusiveOptions {
-  /** Leaves the queue when it aborts. Work that has started is not affected; it needs a signal of its own. */
+  /** Leaves the queue when it aborts. Work that has started is not affected; it needs its own signal. */
   readonly signal?: AbortSignalLike | undefined;
   /** Called once, before the wait, when the work cannot start at once. */
   readonly onWait?: (() => void) | undefined;

@@ -114,7 +114,7 @@ export interface Settings {
   /** Plan every write instead of sending it. Default: false. */
   dryRun?: boolean;
   /**
-   * A snapshot folder. All requests then go to a copy of it in a process of its own, and none to `url`; the credentials are not used.
+   * A snapshot folder. All requests then go to a copy of it in a separate process, and none to `url`; the credentials are not used.
    * Default: none.
    */
   rehearsal?: string;

@@ -54,7 +54,7 @@ export class Rehearsal {
     return rehearsals.get(key) ?? new Rehearsal(key, settings);
   }
 
-  /** Settings that reach only the copy: its address, its administrator, and a journal of its own. */
+  /** Settings that reach only the copy: its address, its administrator, and its own journal. */
   toSettings(settings: Settings): Settings {
     const { name, url, journal } = settings;
     const others = { ...settings };

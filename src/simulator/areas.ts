@@ -9,7 +9,7 @@ import { addSessionRoutes } from './sessions';
 import { addSystemRoutes } from './system';
 import { addTransferRoutes } from './transfer';
 
-/** Every area of the interface; each adds its own rows of appliance-api.md, "Endpoints". */
+/** Adds the routes of every area (appliance-api.md, "Endpoints"). */
 export const routeAreas: readonly ((router: Router) => void)[] = [
   addLoginRoutes,
   addSessionRoutes,

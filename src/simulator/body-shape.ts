@@ -1,12 +1,12 @@
 import { isIPv4 } from 'node:net';
 import { Refusal } from './reply';
 
-/** Bodies are checked against shapes: which fields there are, of what kind, and which must be there. */
+/** A shape describes the fields of a body: their names, their kinds, and which are required. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
 export interface BodyField {
-  /** Says what is wrong with a value, or undefined. */
+  /** Returns the problem of a value, or undefined. */
   readonly check: (value: Json) => string | undefined;
   readonly isRequired?: boolean;
   /** Stored, but never returned (passwords). */
@@ -16,7 +16,7 @@ export type BodyShape = Readonly<Record<string, BodyField>>;
 
 export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A text field of a body that was checked; empty when it is not there. */
+/** Returns a text field of a checked body, or an empty text if it is missing. */
 export function readText(body: JsonObject, name: string): string {
   const value = body[name];
   return typeof value === 'string' ? value : '';
@@ -67,7 +67,7 @@ export const listField = (shape: BodyShape): BodyField => ({
   },
 });
 
-/** The kind of a value that the tree was seeded with: a later value must be of the same kind. */
+/** Infers the kind of a field from its first value. Later values must be of the same kind. */
 export function inferField(value: Json): BodyField {
   if (typeof value === 'string')
     return value === 'true' || value === 'false'
@@ -81,7 +81,7 @@ export function inferField(value: Json): BodyField {
   return createField('an object', isObject);
 }
 
-/** Every sentence about what is wrong in `body`. `partial`: required fields may be missing (a change of something that exists). */
+/** Returns a sentence for each problem of `body`. With `partial`, required fields may be missing (a change of an existing resource). */
 export function findProblems(body: JsonObject, shape: BodyShape, isPartial = false): string[] {
   const found: string[] = [];
   for (const [name, value] of Object.entries(body)) {

@@ -75,7 +75,7 @@ export function selfSigned(names: readonly string[] = []): KeyPair {
   return createCertificate(names, 3650);
 }
 
-/** One that the first vouches for: whoever trusts that one trusts this, for so many days. */
+/** Issues a certificate that the first one has signed, for this many days. */
 export function issueCertificate(
   authority: KeyPair,
   { days = 365, names = [] }: { days?: number; names?: readonly string[] } = {},

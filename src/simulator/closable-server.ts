@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net';
 
-/** Ends a server with all of its connections, also those whose handshake is still under way, which a TLS server waits for. */
+/** Closes a server with all its connections, including those with an unfinished TLS handshake. */
 export function closeWithConnections(server: Server): () => Promise<void> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {

@@ -124,7 +124,7 @@ function removeMember(request: ApiRequest): Reply {
   if (remaining.length === cluster.members.length) throw new Refusal(404, `The member ${request.parameter} does not exist.`);
   if (cluster.vipOwner === request.parameter) cluster.vipOwner = remaining[0]?.name ?? '';
   cluster.members = remaining;
-  // The last member takes the cluster with it.
+  // The cluster ends with its last member.
   if (remaining.length === 0) request.state.cluster = undefined;
   return infoReply(request.state.variants, 200, 'Removed member from cluster successfully.');
 }

@@ -93,7 +93,7 @@ function readValues(elements: readonly XmlElement[], password: string): JsonObje
   return values;
 }
 
-/** Checks one element against the tree and returns what stores it. A collection is replaced by what the document holds of it. */
+/** Checks one element against the tree and returns a function that stores it. The document replaces collections as a whole. */
 function planElement(resource: Resource, element: XmlElement, password: string, skip: readonly string[]): () => void {
   const commits: (() => void)[] = [];
   const own = element.children.filter((child) => !resource.children.has(child.name));

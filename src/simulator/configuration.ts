@@ -81,7 +81,7 @@ function refuseForbidden(path: readonly string[], branch: string): void {
   if (branch !== '' && `${path.join('/')}/`.startsWith(`${branch}/`)) throw new Refusal(403, 'You are not allowed to read this resource.');
 }
 
-/** What somebody else removes between the list that links it and the link that is followed. */
+/** A resource that somebody else removes after it was listed and before its link is followed. */
 function removeVanishing({ state }: ApiRequest, path: readonly string[]): void {
   const interval = state.variants.vanishing;
   const number = interval > 0 ? parsePolicyNumber(path.at(-1) ?? '') : undefined;
@@ -90,7 +90,7 @@ function removeVanishing({ state }: ApiRequest, path: readonly string[]): void {
   if (location.kind === 'resource') location.in?.items.delete(location.name);
 }
 
-/** `?expand&&exclude<Brand>Packages`: expand gives the packages instead of links, exclude leaves out those that came with the release. */
+/** `?expand&&exclude<Brand>Packages`: expand returns packages instead of links, exclude leaves out the packages of the release. */
 function getEsaps(request: ApiRequest, resource: Resource): Reply {
   const exclude = `exclude${request.state.settings.brand}Packages`;
   refuseQuery(request, ['expand', exclude]);
@@ -122,7 +122,7 @@ function create(collection: Collection, name: string, body: JsonObject): void {
   collection.items.set(name, item);
 }
 
-/** What an appliance changes by itself after a write, if anything. */
+/** The change that the appliance makes itself after a write, if any. */
 function applyImplicitChange(resource: Resource | undefined, variants: Variants): boolean {
   const field = variants.changesField;
   if (field === '' || !resource || !resource.hasField(field)) return false;
@@ -144,7 +144,7 @@ function modify(request: ApiRequest, resource: Resource, body: JsonObject, conta
   change();
 }
 
-/** What the body does not name has its default again; a password, which nobody can read and send back, stays. */
+/** Fields that the body does not name get their defaults. A password stays, because no client can read it and send it back. */
 function resetToDefaults(resource: Resource, { keyField: key, createItem: make }: Collection, body: JsonObject): void {
   const defaults = make(body);
   for (const name of [...resource.values.keys()].filter((one) => one !== key)) {

@@ -90,7 +90,7 @@ function createCsr(request: ApiRequest): Reply {
   );
 }
 
-/** The body of this upload is not shown: PEM text, or JSON whose one string is PEM or base64, are all accepted. */
+/** The interface does not show the body of this upload, so PEM text and JSON with one PEM or base64 string are accepted. */
 function readSignedCertificate(raw: Buffer): Buffer {
   const body = raw.toString('utf8').trim();
   if (body === '') throw new Refusal(400, 'A body with the signed certificate is required');

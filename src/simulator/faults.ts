@@ -2,34 +2,34 @@ import type { ServerResponse } from 'node:http';
 import { type Reply, resultReply } from './reply';
 import type { Variants } from './variants';
 
-/** Faults on demand: what a test or a demonstration makes the appliance do wrong. */
+/** Faults that a test or a demonstration requests from the appliance. */
 export interface FaultRule {
-  /** Which requests, `path` raw as sent; absent = every one. */
+  /** The affected requests, with `path` as it is sent. Every request if absent. */
   match?: (request: { method: string; path: string }) => boolean;
-  /** How many requests meet the fault, default 1. */
+  /** Number of affected requests, 1 by default. */
   times?: number;
-  /** How many matching requests pass before, default 0. */
+  /** Number of matching requests that pass before, 0 by default. */
   skip?: number;
   status?: number;
-  /** Sent instead of the answer, or made from it. Text that starts with `<` goes out as text/html unless `headers` say otherwise. */
+  /** Replaces the answer, or is computed from it. Text that starts with `<` is sent as text/html unless `headers` set another type. */
   body?: string | Buffer | ((answer: string) => string | Buffer);
   /** Added to the answer, e.g. `location`. */
   headers?: Record<string, string>;
   /** Wait before answering (after the effect, if there is one). */
   delayMs?: number;
-  /** Wait for this before answering, like `delayMs`, but for as long as it takes. */
+  /** Waits for this promise before the answer. */
   until?: Promise<unknown>;
-  /** The connection is cut: before any byte, after the headers, in the middle of the body, or after so many bytes of it. The content-length is that of the whole body. */
+  /** Cuts the connection: before any byte, after the headers, in the middle of the body, or after this many of its bytes. */
   cut?: 'before-headers' | 'headers' | 'half' | number;
-  /** The body ends early, with a content-length that fits: half of it, or so many bytes. */
+  /** Sends half of the body or this many bytes, with a matching content-length. */
   truncate?: 'half' | number;
-  /** The byte of the body at this position is another one. */
+  /** Changes the byte of the body at this position. */
   corrupt?: number;
-  /** Fields taken out of a JSON answer; a dotted path reaches inwards (`active-users.active-user-records`). */
+  /** Removes fields of a JSON answer. A path with dots names nested fields (`active-users.active-user-records`). */
   stripField?: string | readonly string[];
-  /** What a second writer does between this request, once it is carried out, and the next one. */
+  /** Runs after the effect of this request and before the next one, like a second writer. */
   sideEffect?: () => void;
-  /** Never answer; the connection stays open. */
+  /** Never answers. The connection stays open. */
   hang?: boolean;
   /**
    * Whether the request is carried out before it fails. Default: reads are, and so is everything when the fault only
@@ -55,7 +55,7 @@ export class FaultQueue {
     this.queue = [];
   }
 
-  /** The first rule that meets this request; using it counts. */
+  /** Returns the first rule that matches this request, and counts its use. */
   takeMatching(method: string, path: string): FaultRule | undefined {
     if (this.queue.length === 0) return undefined;
     for (const queued of this.queue) {
@@ -71,7 +71,7 @@ export class FaultQueue {
   }
 }
 
-/** Whether the request is carried out all the same; an export is a read, though it is asked for by POST. */
+/** Whether the request still takes effect. An export is a read although it is a POST. */
 export function isCarriedOut(rule: FaultRule, method: string, path: string): boolean {
   if (rule.afterEffect !== undefined) return rule.afterEffect;
   const replaces = rule.status !== undefined || rule.hang === true || (rule.body !== undefined && typeof rule.body !== 'function');
@@ -93,7 +93,7 @@ function removeFields(body: string, paths: string | readonly string[]): string {
   return JSON.stringify(value);
 }
 
-/** The answer as the fault shapes it. `answer` is undefined when the request was not carried out. */
+/** Returns the answer that the fault leads to. `answer` is undefined if the request did not run. */
 export function applyFault(rule: FaultRule, answer: Reply | undefined, variants: Variants): Reply {
   const status = rule.status ?? answer?.status ?? 200;
   const list = status >= 400 ? 'errors' : 'info';
@@ -128,7 +128,7 @@ export function applyFault(rule: FaultRule, answer: Reply | undefined, variants:
   };
 }
 
-/** Sends the beginning of an answer and cuts the connection, all of it flushed first so that the client surely sees that part. */
+/** Sends the beginning of an answer, flushes it so that the client sees it, and cuts the connection. */
 export function sendAndCut(
   cut: NonNullable<FaultRule['cut']>,
   reply: Reply,

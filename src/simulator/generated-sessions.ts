@@ -1,7 +1,7 @@
 import type { JsonObject } from './body-shape';
 import type { SimulatorSettings } from './options';
 
-/** People who are signed in: the same for the same number every time, so that nothing has to be stored for them. */
+/** Generated sessions. The same number always gives the same session, so that nothing must be stored. */
 const FIRST = 'anna,ben,carla,david,elena,felix,greta,hugo,ines,jonas,katrin,lukas,maria,nils,olga,paul,rosa,stefan,tanja,viktor'.split(
   ',',
 );
@@ -9,7 +9,7 @@ const LAST =
   'weber,schmidt,fischer,wagner,becker,hoffmann,schulz,koch,richter,klein,wolf,neumann,braun,zimmermann,krause,lehmann,huber,mayer,fuchs,lang'.split(
     ',',
   );
-// Names as directories hold them: other scripts, spaces, and characters that have to be encoded in a URL.
+// Names as in directories: other scripts, spaces, and characters that must be encoded in a URL.
 const UNUSUAL_NAMES = [
   'jürgen.müller',
   'zoë.o’brien',
@@ -43,7 +43,7 @@ const SERVERS: Record<string, [string, string]> = {
   Partners: ['Partner LDAP', 'LDAP Server'],
   'Büro #1 / EU': ['Corp AD', 'Active Directory'],
 };
-/** A realm with the people who sign in there; without users of its own, those of a directory. */
+/** A realm with its users. Without local users, they come from a directory. */
 export interface SessionRealm {
   readonly name: string;
   readonly server: string;
@@ -64,7 +64,7 @@ const ADMINISTRATOR_INTERVAL = 97;
 
 const pick = <T>(items: readonly T[], number: number): T => items[number % items.length] as T;
 
-/** A well mixed 32-bit number (murmur3's finaliser). */
+/** A well mixed 32-bit number (the finalizer of murmur3). */
 function hashNumber(index: number, salt: number): number {
   let h = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(salt + 1, 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
@@ -109,7 +109,7 @@ function toSignInTimes(index: number): { micro: string; local: string } {
   return { micro: `${Math.floor(at / 1000)}.${micro}`, local: `${local.slice(0, 10).replaceAll('-', '/')} ${local.slice(11, 19)}` };
 }
 
-/** A whole record with the fields of "Active user record", null where there is no value. */
+/** A complete record with the fields of "Active user record", and null for missing values. */
 export function generateSession(index: number, settings: SimulatorSettings, realms: readonly SessionRealm[] = []): JsonObject {
   const administrator = isAdministrator(index);
   const signedIn = administrator ? undefined : pickRealm(index, realms);

@@ -3,15 +3,15 @@ import type { ApplianceServer } from './server';
 import type { ApplianceState } from './state';
 import { UNREACHABLE_STATUS } from './state/cluster';
 
-/** What happens to an appliance without anybody asking for it; what ends again ends by calling the answer. */
+/** Incidents of an appliance. An incident that ends returns a function that ends it. */
 export interface Incidents {
-  /** It restarts: every connection is cut, and until it is up again whoever comes is answered 500. */
+  /** Restarts: cuts every connection and answers 500 until the restart is over. */
   restart(): () => void;
-  /** It runs another release from now on. */
+  /** Changes the release. */
   upgrade(release: string): void;
-  /** A member of its cluster is not reached any more; another one takes over the virtual addresses. */
+  /** Makes a member of the cluster unreachable. Another member takes over the virtual addresses. */
   failMember(name: string): () => void;
-  /** Sessions come and go, as far as the script is played. */
+  /** Starts and ends sessions up to the current position of the script. */
   script(options: ScriptOptions): SessionScript;
 }
 

@@ -30,7 +30,7 @@ export { issueCertificate, selfSigned, type KeyPair } from './certificate';
 export type { SnapshotCounts } from './copy/save-snapshot';
 export type { SimulatedFleet } from './simulated-fleet';
 
-/** Starts an appliance on a loopback address. Rejects with a plain sentence when an option can't be or the port is taken. */
+/** Starts an appliance on a loopback address. Rejects with a plain sentence if an option is invalid or the port is taken. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const settings = resolveOptions(options);
   const { from } = settings;

@@ -6,7 +6,7 @@ import type { StreamedBody } from './reply';
 import type { Variants } from './variants';
 
 const MIB = 1 << 20;
-/** A longer import is taken and thrown away: the state of the simulator is held in memory. */
+/** A longer import is read and discarded, because the simulator holds its state in memory. */
 const MAX_HELD_BYTES = 64 * MIB;
 const LINE_BYTES = 57;
 
@@ -14,7 +14,7 @@ export function isTooLargeForMemory(headers: IncomingHttpHeaders): boolean {
   return Number(headers['content-length'] ?? 0) > MAX_HELD_BYTES;
 }
 
-/** The document with generated user roles behind its own, until it has that size; without user roles it stays as it is. */
+/** Adds generated user roles to the document until it has the given size. A document without user roles stays unchanged. */
 export function padXmlExport(document: string, mebibytes: number): StreamedBody | undefined {
   const role = /<user-role>[\s\S]*?<\/user-role>\n/.exec(document)?.[0];
   const end = document.lastIndexOf('</user-role>\n') + '</user-role>\n'.length;
@@ -23,7 +23,7 @@ export function padXmlExport(document: string, mebibytes: number): StreamedBody 
   const missing = mebibytes * MIB - head.length - tail.length;
   if (role === undefined || missing <= 0) return undefined;
   const piece = (number: number): Buffer => Buffer.from(generateRoles(role, number));
-  // Numbers of a fixed length make pieces of one.
+  // Numbers of a fixed length give pieces of equal length.
   const { length } = piece(0);
   const count = Math.max(1, Math.round(missing / length));
   return {
@@ -45,7 +45,7 @@ function withGeneratedName(role: string, number: number): string {
   return role.replace(/<name>[^<]*<\/name>/, `<name>Generated ${String(number).padStart(10, '0')}</name>`);
 }
 
-/** A ZIP with one more file, stored as it is, until its base64 text has that size; `line` characters in a line. */
+/** Adds an uncompressed file to the ZIP until its base64 text has the given size, with `line` characters per line. */
 export function padBinaryExport(zip: Buffer, mebibytes: number, line: number): StreamedBody | undefined {
   const missing = Math.floor((mebibytes * MIB * 3) / 4) - zip.length;
   if (missing <= 0 || line % 4 !== 0) return undefined;
@@ -58,7 +58,7 @@ export function padBinaryExport(zip: Buffer, mebibytes: number, line: number): S
   return { bytes: characters + Math.ceil(characters / line), pieces: () => toBase64Lines(parts(), line) };
 }
 
-/** The file comes first, so that its place is known; the others and their directory move behind it. */
+/** The added file comes first, so that its offset is known. The other files and the directory follow. */
 function* addFileToZip(zip: Buffer, block: Buffer, count: number): Iterable<Buffer> {
   const name = Buffer.from('generated.bin');
   const size = block.length * count;
@@ -105,7 +105,7 @@ function* toBase64Lines(parts: Iterable<Buffer>, line: number): Iterable<Buffer>
   if (rest.length > 0) yield text(rest);
 }
 
-/** Sends it at `transferRate`, with the faults that make sense for it: cut, truncate, corrupt. Resolves when it is over. */
+/** Sends a stream at `transferRate`, with the faults cut, truncate and corrupt. Resolves at its end. */
 export async function sendStream(
   stream: StreamedBody,
   response: ServerResponse,

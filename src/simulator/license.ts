@@ -23,7 +23,7 @@ function toLeasedUser(user: NamedUser): JsonObject {
   };
 }
 
-/** On a client or an independent appliance every user is its own, whatever the kind. */
+/** On a client or an independent appliance, the client kind of a user does not matter. */
 function uniqueUsers(users: readonly NamedUser[]): NamedUser[] {
   return [...new Map(users.map((user) => [user.user, user])).values()];
 }
@@ -52,7 +52,7 @@ function namedUsersOfKind(request: ApiRequest): Reply {
 
 const REMOVAL: BodyShape = { action: requiredField(oneOfField('remove', 'remove-all')), users: textListField };
 
-/** Who is to be removed: `users` is ignored with remove-all (rule 2), and must name existing users otherwise. */
+/** Returns the users to remove. `users` is ignored with remove-all (rule 2), and must otherwise name existing users. */
 function findUsersToRemove(request: ApiRequest, users: readonly NamedUser[]): ReadonlySet<string> {
   const names = new Set(users.map((user) => user.user));
   if (request.body.action === 'remove-all') return names;

@@ -34,7 +34,7 @@ function toKeyHeader(key: string): string {
   return `Basic ${Buffer.from(`${key}:`).toString('base64')}`;
 }
 
-/** The key that a request presents, or 401. A key stands until its account, its lifetime or its role's timeouts end it (section "Authentication", 5). */
+/** Returns the valid key of a request, or throws 401 (section "Authentication", 5). */
 export function authorizeRequest(state: ApplianceState, header: string | undefined, now: number): ApiKey {
   const key = header === undefined ? undefined : state.login.keys.get(header);
   if (!key || header === undefined) {
@@ -80,7 +80,7 @@ const findAuthServer = (state: ApplianceState, name: string): Resource | undefin
 const findLocalUsers = (state: ApplianceState, serverName: string): Collection | undefined =>
   findLocalUsersOf(state.configuration, serverName);
 
-/** Checks a password against the auth server of the realm; directories know the one administrator of the options. */
+/** Checks a password with the auth server of the realm. Directories have only the administrator of the options. */
 function verifyPassword(state: ApplianceState, serverName: string, { username, password }: Credentials): Resource | undefined {
   if ((state.login.failures.get(username) ?? 0) >= state.variants.lockAfter)
     throw new Refusal(401, 'The account is locked after too many failed logins');
@@ -119,7 +119,7 @@ function afterFirstStep(state: ApplianceState, username: string, realm: string):
   return nextStep(state, { username, realm, remainingSteps: steps });
 }
 
-/** The administrator of a copy is known by the options: snapshots hold no password. */
+/** The options hold the administrator of a copy, because snapshots contain no password. */
 function copyLogin(state: ApplianceState, { username, password }: Credentials, realm: string): Reply {
   const { copy, settings, login, variants } = state;
   if ((login.failures.get(username) ?? 0) >= variants.lockAfter)
@@ -131,7 +131,7 @@ function copyLogin(state: ApplianceState, { username, password }: Credentials, r
   return afterFirstStep(state, username, realm);
 }
 
-/** The next round, or the key when none is left. */
+/** Returns the next login step, or the key after the last one. */
 function nextStep(state: ApplianceState, login: LoginInProgress): Reply {
   if (login.remainingSteps <= 0) {
     state.login.failures.delete(login.username);
@@ -146,7 +146,7 @@ function secondStep(request: ApiRequest, resumeId: string): Reply {
   const { state } = request;
   const { password } = parseBasicCredentials(request.headers.authorization);
   const login = state.login.pending.get(resumeId);
-  // Each id serves one answer, right or wrong: a client must not be able to try codes on one id.
+  // Each id accepts one answer, right or wrong, so that a client cannot try several codes with one id.
   state.login.pending.delete(resumeId);
   if (!login) throw new Refusal(401, 'The resume_id is unknown or has expired');
   const factor = state.settings.secondFactor;
@@ -187,7 +187,7 @@ function issueKey(state: ApplianceState, username: string, realmName: string | u
   return key;
 }
 
-/** What answers at the address of the user portal, which knows nothing of this interface. */
+/** Answers like the user portal, which does not have this interface. */
 function portalReply(request: ApiRequest): Reply | undefined {
   const { loginAnswer } = request.state.variants;
   if (loginAnswer !== 'redirect' && loginAnswer !== 'page') return undefined;

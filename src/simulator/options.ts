@@ -8,7 +8,7 @@ export interface SecondFactor {
   password?: string;
   /** Base32 secret of RFC 6238 codes (SHA-1, 30 s, 6 digits). */
   totpSecret?: string;
-  /** Rounds that answer `resume_id` before a key is issued, default 1; Infinity = never a key. */
+  /** Number of steps that return `resume_id` before a key is issued, 1 by default. Infinity: never a key. */
   steps?: number;
 }
 
@@ -26,7 +26,7 @@ export interface SimulatorOptions {
   password?: string;
   realm?: string;
   secondFactor?: SecondFactor;
-  /** Every key ends so long after it was issued; absent = never. */
+  /** Lifetime of every key. Unlimited if absent. */
   keyLifetimeMs?: number;
   variants?: Partial<Variants>;
   /** Think time per request. */
@@ -42,9 +42,9 @@ export interface SimulatorOptions {
   /** Keys of the named users on a license server, defaults `gateway` and `policy`. */
   gatewayKind?: string;
   policyKind?: string;
-  /** A path that a proxy in front would put before /api/v1, e.g. `/vpn1`. */
+  /** A path prefix before /api/v1, as a reverse proxy adds it, e.g. `/vpn1`. */
   pathPrefix?: string;
-  /** The journal keeps the latest so many requests, default 50,000. */
+  /** The log keeps this number of latest requests, 50,000 by default. */
   journalLimit?: number;
   /** What a conformance check found, or the path of its file: the simulator answers like that appliance. */
   profile?: string | object;
@@ -79,10 +79,10 @@ const DEFAULTS: Omit<SimulatorSettings, 'variants'> = {
   journalLimit: 50_000,
 };
 
-// It gives out keys for a known password, so it must not be reachable from elsewhere.
+// The simulator issues keys for a known password, so other machines must not reach it.
 const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/;
 
-/** Options with every default in place; throws a plain sentence about the first one that can't be. */
+/** Returns the options with all defaults. Throws a sentence about the first invalid option. */
 export function resolveOptions(options: SimulatorOptions): SimulatorSettings {
   const definedOptions = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as SimulatorOptions;
   const { profile: source, variants, ...others } = definedOptions;

@@ -8,7 +8,7 @@ export interface SimulatorProfile {
   readonly release: string;
   readonly variants: Partial<Variants>;
   readonly endpoints: readonly ProfileEndpoint[];
-  /** Options that follow from it: words in its keys, and no sessions if nobody was signed in. */
+  /** Options from the profile: words in its keys, and no sessions if nobody was signed in. */
   readonly defaults: { readonly vendor?: string; readonly brand?: string; readonly thirdParty?: string; readonly sessions?: number };
 }
 
@@ -22,7 +22,7 @@ interface ProfileEndpoint {
   readonly keys: KeyNode;
 }
 
-/** What a profile says of one key: kinds that occur, and whether some items lack it. */
+/** The kinds of one key in a profile, and whether some items lack it. */
 interface KeyNode {
   options: readonly string[];
   readonly children: Map<string, KeyNode>;
@@ -122,7 +122,7 @@ function isWithoutSessions(reads: readonly JsonObject[]): boolean {
   return list !== undefined && isObject(list.keys) && !Object.keys(list.keys).some((path) => path.includes('[]'));
 }
 
-/** A read as the profile looks at it. */
+/** A read in the form of a profile. */
 export interface ProfileRequest {
   readonly segments: readonly string[];
   readonly query: string;
@@ -130,7 +130,7 @@ export interface ProfileRequest {
   readonly credentials: string;
 }
 
-/** The answer to a read as that appliance would give it. */
+/** Returns the answer to a read as the appliance of the profile gives it. */
 export function shapeReply(profile: SimulatorProfile, request: ProfileRequest, reply: Reply): Reply {
   const endpoint = findEndpoint(profile, request);
   if (!endpoint || reply.stream) return reply;
@@ -194,7 +194,7 @@ function toShape(value: Json | undefined, node: KeyNode, index: number, isPage: 
 
 function toItems(value: Json | undefined, items: KeyNode | undefined, isPage: boolean): Json[] {
   const own = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
-  // A page keeps its length. Elsewhere, a list that was empty says that there is nothing.
+  // A page keeps its length. Any other list that was empty in the profile is empty.
   if (!items) return isPage ? own : [];
   const all: (Json | undefined)[] = own.length > 0 || isPage ? own : new Array<undefined>(MADE_ITEMS).fill(undefined);
   return all.map((item, index) => toShape(item, items, index, false));

@@ -3,10 +3,10 @@ import { type Json, isObject } from './body-shape';
 import type { ApplianceState } from './state';
 import type { Resource } from './tree';
 
-/** What an admin realm's settings do (appliance-api.md, "Admin realm objects" and "Authentication", 9 and 10). */
+/** Applies the settings of an admin realm (appliance-api.md, "Admin realm objects" and "Authentication", 9 and 10). */
 const toPlainAddress = (address: string): string => address.replace(/^::ffff:/, '');
 
-/** Source-IP restriction: with `selected-ip` only an `allow` entry lets an address in, and a `deny` entry beats it. */
+/** Source-IP restriction: with `selected-ip`, an address needs an `allow` entry, and a `deny` entry takes precedence. */
 export function isAddressAllowed(realm: Resource, remote: string): boolean {
   const source = realm.resource('authentication-policy', 'source-ip');
   if (source.text('customized') !== 'selected-ip') return true;
@@ -29,7 +29,7 @@ function toPrefixLength(netmask: string): number {
   ].filter((bit) => bit === '1').length;
 }
 
-/** The role that the realm's rules give to a user: the first rule that applies decides. */
+/** Finds the role of a user by the rules of the realm. The first rule that applies decides. */
 export function findMappedRole(state: ApplianceState, realm: Resource, username: string): Resource | undefined {
   const rules = realm.resource('role-mapping-rules').values.get('rule');
   if (!Array.isArray(rules)) return undefined;

@@ -1,24 +1,24 @@
 import type { Variants } from './variants';
 
-/** An answer that is generated while it is sent: gigabytes, of which a megabyte at a time is held. */
+/** An answer that is generated while it is sent, so that gigabytes need little memory. */
 export interface StreamedBody {
   readonly bytes: number;
   pieces(): Iterable<Buffer>;
 }
 
-/** What an area answers; the server adds lengths, faults and delays. */
+/** The answer of an area. The server adds lengths, faults and delays. */
 export interface Reply {
   status: number;
   body?: string | Buffer;
   type?: string;
   headers?: Record<string, string>;
-  /** Instead of a body: one that is too large to hold. */
+  /** A generated body that is too large for memory. */
   stream?: StreamedBody;
 }
 
 export type ResultListName = 'info' | 'warnings' | 'errors';
 
-/** A request that is not carried out. Every area refuses by throwing one; the server turns it into a reply. */
+/** An error for a refused request. Areas throw it, and the server turns it into a reply. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -28,7 +28,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A key that is dead, or never was one. */
+/** An error for an expired or invalid key. */
 export class ExpiredKey extends Refusal {}
 
 export const jsonReply = (value: unknown, status = 200): Reply => ({ status, body: JSON.stringify(value), type: 'application/json' });
@@ -47,7 +47,7 @@ export function resultReply(lists: Partial<Record<ResultListName, readonly strin
 export const infoReply = (variants: Variants, status: number, ...messages: string[]): Reply =>
   resultReply({ info: messages }, variants, status);
 
-/** A plain write that succeeded (section "Result envelope"; the field notes tell of statuses, spellings and warnings alone). */
+/** The answer to a successful write (section "Result envelope"; the field notes list other statuses, spellings and warnings). */
 export function successReply(variants: Variants, status: number, hasImplicitChange = false): Reply {
   const warnings = ['The configuration has been implicitly changed'];
   if (hasImplicitChange) return resultReply({ warnings }, variants, status === 204 ? 200 : status);
@@ -60,7 +60,7 @@ export function successReply(variants: Variants, status: number, hasImplicitChan
   return infoReply(variants, status, success);
 }
 
-/** Errors named by the interface, whose status is not shown (section "Errors", rules 2 and 4). */
+/** Errors that the interface names without a status (section "Errors", rules 2 and 4). */
 export function namedErrorReply(message: string, variants: Variants): Reply {
   return resultReply({ [variants.namedErrorList]: [message] }, variants, variants.namedErrorStatus);
 }
@@ -85,7 +85,7 @@ export function htmlReply(status: number, message: string): Reply {
   };
 }
 
-/** An error as this appliance would send it; 401 and 400 keep their status even where other errors hide in a 200. */
+/** An error in the form of this appliance. 401 and 400 keep their status, even if other errors are sent in a 200. */
 export function refusalReply(status: number, message: string, method: string, variants: Variants): Reply {
   if (variants.errorsInSuccess && method !== 'GET' && (status === 404 || status === 422))
     return resultReply({ errors: [message] }, variants, 200);

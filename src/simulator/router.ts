@@ -5,7 +5,7 @@ import type { ApplianceState } from './state';
 import type { ApiKey } from './state/login';
 import type { RequestTarget } from './url';
 
-/** One request as an area sees it: checked and decoded. */
+/** A checked and decoded request. */
 export interface ApiRequest {
   state: ApplianceState;
   method: string;
@@ -14,7 +14,7 @@ export interface ApiRequest {
   /** What stood for `*` in the route. */
   parameter: string;
   query: RequestTarget['query'];
-  /** The JSON body; empty where the route takes none. */
+  /** The JSON body. Empty if the route has no body. */
   body: JsonObject;
   raw: Buffer;
   headers: IncomingHttpHeaders;
@@ -84,7 +84,7 @@ export class Router {
 const JSON_TYPE = /^application\/json\s*(;\s*charset=utf-8\s*)?$/i;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The body as the route's rule wants it; 400 where it is "invalid, for example malformed JSON" (section "Errors"). */
+/** Parses the body by the rule of the route. Throws 400 if it is "invalid, for example malformed JSON" (section "Errors"). */
 export function readBody(rule: BodyRule, raw: Buffer, type: string | undefined): JsonObject {
   if (rule === 'raw') return {};
   if (raw.length === 0) {

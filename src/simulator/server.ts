@@ -22,7 +22,7 @@ export interface RequestLogEntry {
   headers: IncomingHttpHeaders;
   /** The first megabyte, as text. */
   body: string;
-  /** 0 until it is answered, and when the connection was cut before that. */
+  /** 0 until the answer is sent, or if the connection was cut before. */
   status: number;
   at: number;
   /** Number of the connection, counted from 1. */
@@ -65,7 +65,7 @@ export class ApplianceServer {
     this.https.on('secureConnection', (socket) => this.handleConnection(socket));
   }
 
-  /** Ends the connections too: a client's pool would keep the process alive. */
+  /** Closes the connections too, because the pool of a client would keep the process alive. */
   stop(): Promise<void> {
     for (const socket of this.sockets) socket.destroy();
     return this.closeAll();
@@ -142,7 +142,7 @@ export class ApplianceServer {
 
   private start(entry: RequestLogEntry, raw: Buffer, response: ServerResponse): void {
     this.serve(entry, raw, response).catch((error: unknown) => {
-      // A fault rule of a test that throws, or takes a field out of what is not JSON.
+      // The fault rule threw, or removes a field from an answer that is not JSON.
       logSimulatorFailure(entry, error);
       response.destroy();
     });
@@ -151,7 +151,7 @@ export class ApplianceServer {
   private async serve(entry: RequestLogEntry, raw: Buffer, response: ServerResponse): Promise<void> {
     const fault = this.faults.takeMatching(entry.method, entry.path);
     const { delayMs } = this.state.settings;
-    // A login that a fault answers has reached the appliance all the same.
+    // A login counts even if a fault answers it.
     if (fault && !isCarriedOut(fault, entry.method, entry.path) && isFirstLoginStep(entry)) this.state.login.attempts++;
     if (delayMs > 0) await wait(delayMs);
     let reply =
@@ -211,13 +211,13 @@ export class ApplianceServer {
       return this.toProfileReply(entry, await this.dispatch(entry, raw, remoteAddress));
     } catch (error) {
       if (error instanceof Refusal) return this.toRefusal(entry, error);
-      // A mistake of the simulator, said loudly: a test must not take it for a fault of the appliance.
+      // An error of the simulator. It is logged, so that a test does not take it for a fault of the appliance.
       logSimulatorFailure(entry, error);
       return refusalReply(500, 'The simulator failed', entry.method, state.variants);
     }
   }
 
-  /** In the order of an appliance: address, key, realm, path, method, query, body. */
+  /** Checks in the order of an appliance: address, key, realm, path, method, query, body. */
   private dispatch(entry: RequestLogEntry, raw: Buffer, remoteAddress: string): Reply | Promise<Reply> {
     const { state } = this;
     const { method, headers } = entry;

@@ -1,9 +1,9 @@
 import type { ApplianceState } from './state';
 
-/** How sessions come and go; the same numbers give the same people at the same seconds. */
+/** Options of a session script. The same numbers always give the same sessions at the same seconds. */
 export interface ScriptOptions {
   seed: number;
-  /** So many sign in within `seconds`; those that do not end by then are still there. */
+  /** This many sessions start within `seconds`. Some of them do not end in that time. */
   starts: number;
   seconds: number;
   /** Mean length of a session; most are shorter, some much longer. Default 120. */
@@ -16,9 +16,9 @@ interface Step {
   endedSession?: number;
 }
 
-/** Sessions that come and go by a seeded script, as far as it has been played. */
+/** Sessions that start and end by a seeded script, up to its current position. */
 export class SessionScript {
-  /** Ids of all that signed in so far, and of those of them that have ended. */
+  /** Ids of all started sessions, and of the ended ones. */
   readonly started: string[] = [];
   readonly ended = new Set<string>();
   private readonly steps: Step[];
@@ -35,7 +35,7 @@ export class SessionScript {
     this.steps = steps.filter(({ at }) => at <= seconds).sort((a, b) => a.at - b.at);
   }
 
-  /** How many starts and ends the whole of it has. */
+  /** Number of starts and ends in the whole script. */
   get length(): number {
     return this.steps.length;
   }

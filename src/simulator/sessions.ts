@@ -44,7 +44,7 @@ function listSessions(request: ApiRequest): Reply {
   return { status: 200, type: 'application/json', body: `{"active-users":{${members.join()}}${rest}}` };
 }
 
-/** The records are put together as text, since most of them are kept as text. */
+/** The records are joined as text, because most of them are stored as text. */
 function toRecordsMember(records: readonly string[], variants: Variants): string {
   if (records.length > 0 || variants.noRecords === 'empty') return `"active-user-records":{"active-user-record":[${records.join()}]}`;
   return variants.noRecords === 'no-array' ? '"active-user-records":{}' : '';

@@ -2,22 +2,22 @@ import { selfSigned } from './certificate';
 import type { SimulatorOptions } from './options';
 import type { Simulator } from './simulator';
 
-/** Many appliances in one process, each with a name, a serial number, a state and a log of requests of its own. */
+/** Many appliances in one process, each with its own name, serial number, state and request log. */
 export interface SimulatedFleet {
   /** In order: `vpn-001`, `vpn-002` … */
   readonly appliances: readonly Simulator[];
   /** PEM of the one certificate that all of them show. */
   readonly ca: string;
-  /** As an inventory has them; every other one is tagged `even`, the others `odd`. */
+  /** Entries of an inventory, with the tags `even` and `odd` alternately. */
   readonly entries: readonly { name: string; url: string; tags: string[] }[];
   getAppliance(name: string): Simulator;
   close(): Promise<void>;
 }
 
-/** So many requests of each are remembered. */
+/** Length of the request log of each appliance. */
 const FLEET_JOURNAL_LIMIT = 1000;
 
-/** Starts so many, cheaply: making the certificate is what costs, and they share one. Few sessions unless told otherwise. */
+/** Starts many appliances. They share one certificate, because its creation is slow. Few sessions by default. */
 export async function createSimulatedFleet(
   count: number,
   start: (options: SimulatorOptions) => Promise<Simulator>,

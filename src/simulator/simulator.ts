@@ -17,7 +17,7 @@ export interface Simulator extends Incidents {
   readonly state: ApplianceState;
   /** The journal, latest `journalLimit` requests. */
   readonly requests: RequestLogEntry[];
-  /** First steps of logins that reached the appliance, refused ones included. */
+  /** Number of first login steps that reached the appliance, including refused ones. */
   readonly logins: number;
   readonly openConnections: number;
   readonly totalConnections: number;
@@ -26,7 +26,7 @@ export interface Simulator extends Incidents {
   /** Queues a fault; see FaultRule. */
   fault(rule: FaultRule): void;
   clearFaults(): void;
-  /** From now on new handshakes show this certificate; connections that are open stay. */
+  /** New handshakes use this certificate from now on. Open connections stay. */
   replaceCertificate(tls: { key: string; cert: string }): void;
   /** Told of each handshake. */
   onHandshake(listener: () => void): void;

@@ -11,7 +11,7 @@ import { readZip, writeZip } from './zip';
 
 const SYSTEM = ['administrators', 'system'];
 const USER = ['authentication', 'users', 'uac'];
-// The secrets of a binary configuration are bound to the appliance's own key.
+// The key of the appliance encrypts the secrets of a binary configuration.
 const OWN_KEY = 'binary';
 const BASE64_TYPE = /^text\/html\s*;\s*charset=utf-8$/i;
 const NOT_EXTRACTED = 'Error - Failed to extract configuration files';
@@ -29,7 +29,7 @@ async function exportXml(request: ApiRequest): Promise<Reply> {
   return { status: 200, type: 'application/xml', ...(stream ? { stream } : { body: document }) };
 }
 
-/** Older releases know the binary configuration alone (field notes, "Binary configuration"). */
+/** Older releases have only the binary configuration (field notes, "Binary configuration"). */
 function assertXmlSupported({ state, method, segments }: ApiRequest): void {
   if (!state.variants.xmlEndpoints) throw new Refusal(404, `The resource /${segments.join('/')} does not exist (${method}).`);
 }
@@ -49,7 +49,7 @@ async function importXml(request: ApiRequest): Promise<Reply> {
   });
 }
 
-/** A second import waits until the first is done and starts by itself. */
+/** A second import starts automatically after the first. */
 function enqueueImport(request: ApiRequest, work: () => Reply): Promise<Reply> {
   const { transfer, variants } = request.state;
   const run = async (): Promise<Reply> => {
@@ -135,7 +135,7 @@ async function importBinary(request: ApiRequest): Promise<Reply> {
   });
 }
 
-/** A release without the XML endpoints answers 404 whatever the method is. */
+/** A release without the XML endpoints answers 404 to every method. */
 function refuseExportByGet(request: ApiRequest): Reply {
   assertXmlSupported(request);
   throw new Refusal(request.state.variants.wrongMethodStatus, 'GET is not supported on this path');

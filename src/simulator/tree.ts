@@ -7,9 +7,9 @@ import type { Variants } from './variants';
 export type TreeNode = Resource | Collection;
 
 export interface ResourceHooks {
-  /** A sentence why these values can't be (referential integrity), or undefined. */
+  /** Returns a sentence if the values break referential integrity, or undefined. */
   verify?: (values: JsonObject) => string | undefined;
-  /** Last touch before storing, e.g. a directory that assigns ids. */
+  /** Changes the values before they are stored, e.g. in a directory that assigns ids. */
   prepare?: (values: JsonObject) => JsonObject;
   onChange?: (fields: readonly string[]) => void;
 }
@@ -24,7 +24,7 @@ export class Resource {
   private valueMap: Map<string, Json> | undefined;
   private unlistedNames: Set<string> | undefined;
 
-  /** Fields without a shape of their own keep the kind of the value they are seeded with. */
+  /** Fields without a shape keep the kind of their first value. */
   constructor(
     values: JsonObject = {},
     public children: ReadonlyMap<string, TreeNode> = NO_CHILDREN,
@@ -102,9 +102,9 @@ export class Resource {
 
 export class Collection {
   readonly items = new Map<string, Resource>();
-  /** What the collection shows beside its items. */
+  /** Fields of the collection besides its items. */
   fields: JsonObject = {};
-  /** The parent shows a link to it also where the variant `collectionInParent` shows lists. */
+  /** The parent has a link to it, also if the variant `collectionInParent` shows lists. */
   isLinked = false;
   /** Not listed in the parent until it has an item. */
   isImplied = false;
@@ -115,11 +115,11 @@ export class Collection {
     readonly keyField: string,
     /** A new item with its defaults; what it holds may depend on the body (an AD server has a catalog). */
     readonly createItem: (body: JsonObject) => Resource,
-    /** Who still refers to an item, as a sentence; then it can't be deleted. */
+    /** Returns a sentence if something still refers to an item, which then cannot be deleted. */
     readonly findReference: (name: string) => string | undefined = () => undefined,
   ) {}
 
-  /** For seeds and tests: puts an item in place, without checks. */
+  /** Adds an item without checks, for seeds and tests. */
   add(values: JsonObject): Resource {
     const item = this.createItem(values);
     for (const [name, value] of Object.entries(values)) item.values.set(name, value);
@@ -133,13 +133,13 @@ export class Collection {
 export const toChildMap = (entries: Record<string, TreeNode>): ReadonlyMap<string, TreeNode> => new Map(Object.entries(entries));
 export const createBranch = (entries: Record<string, TreeNode>): Resource => new Resource({}, toChildMap(entries));
 
-/** An implied node shows once something was written to it or below it. */
+/** An implied node is visible after a write to it or below it. */
 export function isVisible(node: TreeNode): boolean {
   if (!node.isImplied) return true;
   return node instanceof Collection ? node.items.size > 0 : [...node.children.values()].some(isVisible);
 }
 
-/** What a GET shows: own fields but secrets, hyperlinks for sub-resources, entries for collections. */
+/** Renders a resource for GET: its fields except secrets, hyperlinks for sub-resources, entries for collections. */
 export function renderResource(resource: Resource, href: string, variants: Variants, isExpanded = false): JsonObject {
   const rendered: JsonObject = {};
   for (const [name, value] of resource.fields()) if (!resource.isSecret(name)) rendered[name] = value;
@@ -152,7 +152,7 @@ export function renderResource(resource: Resource, href: string, variants: Varia
   return rendered;
 }
 
-/** `[{ name, href }]` (field notes, "Tree"); whole items where the caller asked to expand. */
+/** `[{ name, href }]` (field notes, "Tree"), or complete items if the caller asked to expand. */
 export function renderEntries(collection: Collection, href: string, variants: Variants, isExpanded = false): Json[] {
   const users = collection.keyField === 'username' ? variants.userEntries : 'name';
   return [...collection.items].map(([name, item]) => {
@@ -163,7 +163,7 @@ export function renderEntries(collection: Collection, href: string, variants: Va
   });
 }
 
-/** Checks a body against a resource and its children and returns what stores it: nothing is stored unless all of it is right. */
+/** Checks a body against a resource and its children, and returns a function that stores it. Nothing is stored unless all of it is valid. */
 export function planUpdate(resource: Resource, body: JsonObject, isPartial: boolean): () => void {
   const own: JsonObject = {};
   const commits: (() => void)[] = [];
@@ -186,7 +186,7 @@ export function planUpdate(resource: Resource, body: JsonObject, isPartial: bool
   };
 }
 
-/** Hyperlinks and entries that a client read and sends back unchanged are no change. */
+/** Hyperlinks and entries that a client sends back unchanged are not a change. */
 function isUnchangedLink(value: Json): boolean {
   const links = Array.isArray(value) ? value : [value];
   return links.every((link) => isObject(link) && typeof link.href === 'string');

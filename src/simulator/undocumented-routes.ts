@@ -93,14 +93,14 @@ function deleteEndpoint(request: ApiRequest): Reply {
   return noContentReply();
 }
 
-/** `BYTES` is no text at all. */
+/** `BYTES` is not text. */
 const BYTES = Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 0x00, 0xfe]);
 
 export function addUndocumentedRoutes(router: Router): void {
   router.add('GET', 'system/status/overview', overview);
   router.add('GET', 'system/status/ntp', () => textReply('synchronised to NTP server (192.0.2.123) at stratum 3\n'));
   router.add('GET', 'system/user-stats', userStats);
-  // Nothing is under way: an answer without content.
+  // No operation is running, so the answer has no content.
   router.add('GET', 'system/maintenance', () => noContentReply());
   router.add('GET', 'system/maintenance/archiving/localbackup', listBackups, { query: ['config-type'] });
   router.add('POST', 'system/maintenance/archiving/localbackup', makeBackup, { query: ['config-type'], body: 'optional' });

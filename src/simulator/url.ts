@@ -11,7 +11,7 @@ export interface RequestTarget {
   query: Map<string, string | undefined>;
 }
 
-// Outside this set a character has to be sent as %XX. `$ & * @` are sub-delims of RFC 3986, but the interface lists them as encoded.
+// Characters outside this set must be sent as %XX. `$ & * @` are sub-delims of RFC 3986, but the interface lists them as encoded.
 const NOT_LITERAL = /[^A-Za-z0-9\-._~!'()+,;=:%/]/;
 const NOT_LITERAL_IN_QUERY = /[^A-Za-z0-9\-._~!'(),;:%/?]/;
 const BROKEN_PERCENT = /%(?![0-9A-Fa-f]{2})/;
@@ -37,7 +37,7 @@ function hasControl(text: string): boolean {
 function assertLiteralsAllowed(raw: string, pattern: RegExp, part: string): void {
   const found = pattern.exec(raw)?.[0];
   if (found === undefined) return;
-  // Bytes above 0x7f never come as far as this: node's parser refuses them (server.ts, `unreadable`).
+  // Bytes above 0x7f never get here, because the parser of Node.js refuses them (server.ts, `unreadable`).
   const hex = found.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
   throw new Refusal(400, `The character ${found} must be sent as %${hex} (${part})`);
 }

@@ -125,7 +125,7 @@ export function defaultVariants(): Variants {
   return Object.fromEntries(Object.entries(VARIANTS).map(([name, entry]) => [name, entry.default])) as Variants;
 }
 
-/** The value of one `name[=value]` of the command line, or a sentence that says what is wrong (as an Error). */
+/** Parses one `name[=value]` of the command line. Throws a sentence about an invalid one. */
 export function parseVariant(argument: string): Partial<Variants> {
   const [name = '', ...rest] = argument.split('=');
   const entry = Object.hasOwn(VARIANTS, name) ? (VARIANTS[name as keyof Variants] as Variant<VariantValue>) : undefined;

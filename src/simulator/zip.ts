@@ -13,7 +13,7 @@ interface ZipEntry {
   size: number;
 }
 
-/** The fields that local and central header share: versions, flags (UTF-8 names), method, time, CRC, sizes, name length. */
+/** The common fields of local and central headers: versions, flags (UTF-8 names), method, time, CRC, sizes, name length. */
 function toCommonHeader(file: ZipEntry): Buffer {
   const header = Buffer.alloc(26);
   header.writeUInt16LE(20, 0);
@@ -47,7 +47,7 @@ export function writeZip(files: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat([...parts, central, u32(END), u16(0, 0, count, count), u32(central.length, offset), u16(0)]);
 }
 
-/** The files of a ZIP; throws when it is not one, is cut short or damaged. */
+/** Returns the files of a ZIP. Throws if it is not a ZIP, is truncated or damaged. */
 export function readZip(zip: Buffer): Map<string, string> {
   const end = zip.lastIndexOf(u32(END));
   if (end < 0) throw new Error('no end of central directory');

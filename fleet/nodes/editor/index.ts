@@ -89,7 +89,7 @@ export function openDialog(node: RedNode): void {
       gatewayEditor.showError($(`[data-error="${name}"]`), kind === 'fields' || Array.isArray(verdict) ? true : verdict);
     };
     input.on('change keyup paste', show);
-    // A selection that nobody has typed yet is no mistake.
+    // An empty selection is not an error before somebody edits it.
     if (kind !== 'selection' || toTrimmedText(node[name]) !== '') show();
     else window.setTimeout(() => input.next('.red-ui-typedInput-container').removeClass('input-error'));
   }

@@ -10,13 +10,13 @@ import { type CopySource, type CopyListener, type ResourceCallback, readCopy } f
 const KEY_FIELDS = ['name', 'username'];
 const KEY_FIELD = /(?:^|-)(?:name|id|version|pattern|address|number|key)$/;
 
-/** What the items seen so far of one resource have in common. */
+/** The fields that may name the items of a resource, and the number of items so far. */
 interface KeyCandidates {
   fields: ReadonlySet<string>;
   count: number;
 }
 
-/** The configuration of another appliance, and how new items of it look. */
+/** The configuration of another appliance, with a way to create new items. */
 export interface ConfigurationCopy {
   readonly source: CopySource;
   readonly root: CopyResource;
@@ -33,7 +33,7 @@ export function buildCopy(from: readonly (string | JsonObject)[], settings: Simu
   return { source, root, createCollection: (path, body) => builder.createCollection(path, readKeyField(path, body, builder)) };
 }
 
-/** The field of a first item that names it. */
+/** The field that names the first item of a new collection. */
 function readKeyField(path: readonly string[], body: JsonObject, builder: CopyBuilder): string {
   const known = builder.findTemplate(path)?.keyField;
   const fields = Object.keys(body).filter((field) => typeof body[field] === 'string' && body[field] !== '');
@@ -92,7 +92,7 @@ class CopyBuilder {
     for (const [name, child] of node.children) {
       if (!(child instanceof CopyResource)) continue;
       const childPath = [...path, name];
-      // An item is no collection, even if its children are named by a field.
+      // An item is not a collection, even if its children are named by a field.
       const keyField = holdsItems ? undefined : this.findKeyField(child);
       this.convertChildren(child, childPath, keyField !== undefined);
       if (keyField !== undefined) {

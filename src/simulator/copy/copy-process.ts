@@ -4,7 +4,7 @@ import type { Simulator } from '../simulator';
 import { startCopy } from './start-copy';
 import type { CopyReply, CopyRequest, CopyStartOptions } from './copy-messages';
 
-// A copy in a process of its own. It ends with the process that started it, also if that one crashes.
+// A copy in a separate process. It ends with the process that started it, also if that one crashes.
 let options: CopyStartOptions | undefined;
 let simulator: Simulator | undefined;
 

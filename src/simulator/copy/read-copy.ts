@@ -166,7 +166,7 @@ function readDocument(document: JsonObject, label: string, source: CopySource, l
   } else readNested([], isObject(document.configuration) && paths.length === 1 ? document.configuration : document, listener.onResource);
 }
 
-/** Objects are resources of their own; a list of objects with names is a collection. */
+/** Each object becomes a resource, and a list of named objects becomes a collection. */
 function readNested(path: readonly string[], document: JsonObject, onResource: ResourceCallback): void {
   if (path.length > MAX_DEPTH) throw new Error(`A document is nested deeper than ${MAX_DEPTH} levels.`);
   const own: [string, Json][] = [];

@@ -58,7 +58,7 @@ export function saveSnapshot(state: ApplianceState, folder: string): SnapshotCou
   return counts;
 }
 
-/** Nothing but the empty list of its own items, or nothing at all. */
+/** Whether a resource has no fields, or only the empty list of its items. */
 function isEmptyResource(path: readonly string[], fields: JsonObject): boolean {
   const [name, second] = Object.keys(fields);
   const value = fields[name ?? ''];
@@ -81,7 +81,7 @@ function* listResources(resource: Resource, path: readonly string[]): Generator<
   if (Object.keys(fields).length > 0 || ![...resource.children.values()].some(isVisible)) yield [path, fields];
 }
 
-/** Siblings whose names differ in case only. */
+/** Collects siblings whose names differ only in case. */
 function collectCollisions(node: TreeNode, path: string, collisions: Set<string>): void {
   const children: Iterable<[string, TreeNode]> = node instanceof Collection ? node.items : node.children;
   const first = new Map<string, string>();
@@ -107,7 +107,7 @@ function toFileNames(segments: readonly string[], collisions: ReadonlySet<string
   });
 }
 
-/** Characters that file systems or Git take for something else stand as `%XX`; a long name ends with a hash. */
+/** Writes characters with a meaning for file systems or Git as `%XX`. A long name ends with a hash. */
 function toFileName(segment: string, hasCollision: boolean, isFolder: boolean): string {
   let name = segment.replaceAll('~', '%7E').replace(/\.$/, '%2E');
   if (RESERVED.test(name)) name = `%${name.charCodeAt(0).toString(16).toUpperCase()}${name.slice(1)}`;
@@ -138,7 +138,7 @@ function maskValue(value: Json): Json {
 const sortKeys = <T>(value: Record<string, T>): Record<string, T> =>
   Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Written beside its target and renamed, so that a reader never sees half a file. */
+/** Writes beside the target and renames, so that a reader never sees a partial file. */
 function writeIfChanged(file: string, content: JsonObject): boolean {
   const text = `${JSON.stringify(content, null, 2)}\n`;
   try {

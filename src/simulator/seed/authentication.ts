@@ -19,10 +19,10 @@ import { type TreeNode, Collection, Resource, createBranch, toChildMap } from '.
 /** Authentication servers with their users and catalogs, and the host checker's ESAP packages. */
 const SWITCHES = { enabled: 'true', 'console-access': 'false', 'change-password-at-signin': 'false', 'one-time-use': 'false' };
 
-/** What a user of a policy appliance has beside (field notes, "Local users"). */
+/** Additional fields of a user of a policy appliance (field notes, "Local users"). */
 const POLICY_FIELDS: JsonObject = { 'user-timezone': '', guestcreatedby: '', 'attributes-table': {} };
 
-/** "Local user": all values are strings. `onSwitch` hears of an account that was enabled or disabled. */
+/** "Local user": all values are strings. `onSwitch` is called when an account is enabled or disabled. */
 function createLocalUsers({ userFields }: Variants, onSwitch: (username: string) => void): Collection {
   const more = userFields === 'policy' ? POLICY_FIELDS : {};
   const shape: BodyShape = {

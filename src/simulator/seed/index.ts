@@ -6,7 +6,7 @@ import { createAuthServers, createAuthentication } from './authentication';
 import { createLargeTree } from './large-tree';
 import { createPolicyTree } from './policy-appliance';
 
-/** A freshly installed appliance with a little life in it (appliance-api.md, "Configuration root"). */
+/** Creates the configuration of a new appliance with some users, roles and realms (appliance-api.md, "Configuration root"). */
 function createAdminRoles(settings: SimulatorSettings, findReference: (name: string) => string | undefined): Collection {
   const make = (): Resource =>
     new Resource(
@@ -63,7 +63,7 @@ function createSystem(settings: SimulatorSettings): Resource {
   });
 }
 
-/** `onSwitch` hears of a local account that was enabled or disabled: its API keys end. */
+/** `onSwitch` is called when a local account is enabled or disabled, because its API keys end. */
 export function seedConfiguration(settings: SimulatorSettings, onSwitch: (username: string) => void): Resource {
   const { variants } = settings;
   const findServerReference = (name: string): string | undefined => {

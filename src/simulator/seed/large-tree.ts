@@ -5,7 +5,7 @@ import { Collection, Resource, createBranch, toChildMap } from '../tree';
 const POLICIES_PER_SET = 200;
 const PARTS = ['web', 'files', 'network'];
 
-/** So many generated resources, the same every time: policies in sets, as many as a large configuration has. */
+/** Generates the policies of a large configuration, in sets. The result is always the same. */
 export function createLargeTree(count: number): Resource {
   const sets = new Collection('policy-set', 'name', () => createSet());
   for (let number = 0; number * POLICIES_PER_SET < count; number++) {

@@ -97,7 +97,7 @@ export function createRealms(context: RealmContext): Collection {
   return new Collection('realm', 'name', make);
 }
 
-/** The realm whose rules use a role, as a sentence: the role can't be deleted then. */
+/** Creates a function that names the realm whose rules use a role. Such a role cannot be deleted. */
 export function createRoleReferenceFinder(realm: () => Collection): (name: string) => string | undefined {
   return (name) => {
     for (const [realmName, item] of realm().items)
@@ -107,7 +107,7 @@ export function createRoleReferenceFinder(realm: () => Collection): (name: strin
   };
 }
 
-/** One rule that gives `role` to everybody in `group`. */
+/** Adds a rule that gives `role` to all members of `group`. */
 export function addRoleMappingRule(realm: Resource, role: string, group: string): void {
   realm
     .resource('role-mapping-rules')

@@ -14,7 +14,7 @@ import { type TransferState, createTransferState } from './transfer';
 import type { Resource } from '../tree';
 import type { Variants } from '../variants';
 
-/** Everything the appliance knows. Tests may read and change it while it runs, the variants included. */
+/** The state of the appliance, including the variants. Tests may read and change it while it runs. */
 export interface ApplianceState {
   readonly settings: SimulatorSettings;
   readonly variants: Variants;

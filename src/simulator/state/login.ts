@@ -6,7 +6,7 @@ export interface ApiKey {
   readonly username: string;
   /** The realm by name, since its settings may change while the key is in use. */
   readonly realm: string | undefined;
-  /** Role and account by name as well: an import puts new objects in their place. */
+  /** Role and account by name too, because an import replaces the objects. */
   readonly role: string | undefined;
   /** The local auth server that holds the account; the key ends with the account. */
   readonly server: string | undefined;

@@ -3,7 +3,7 @@ import type { SimulatorSettings } from '../options';
 import { type SessionRealm, generateSession, parseSessionId, toSessionId, toUserName } from '../generated-sessions';
 import type { Variants } from '../variants';
 
-/** What a session has beside what is generated for its number. */
+/** Fields of a session that replace the generated ones. */
 interface Extra {
   values: JsonObject;
   onEnded: () => void;
@@ -25,7 +25,7 @@ const BY_NAME_FIELDS = [
 ];
 
 export class SessionStore {
-  /** Numbers of the sessions that exist, ascending. A number is given once. */
+  /** Numbers of the existing sessions, ascending. A number is used only once. */
   private activeNumbers: number[];
   private readonly extras = new Map<number, Extra>();
   private next: number;
@@ -45,7 +45,7 @@ export class SessionStore {
     return this.activeNumbers.length;
   }
 
-  /** Signs somebody in: given fields over generated ones. Returns the session-id. */
+  /** Starts a session. The given fields replace generated ones. Returns the session-id. */
   add(values: JsonObject = {}, onEnded: () => void = () => undefined): string {
     const index = this.next++;
     const id = toSessionId(index);
@@ -60,7 +60,7 @@ export class SessionStore {
     return index !== undefined && this.position(index) >= 0;
   }
 
-  /** Ends one session; false when there is none of this id. */
+  /** Ends one session. False if no session has this id. */
   end(id: string): boolean {
     const index = parseSessionId(id);
     const position = index === undefined ? -1 : this.position(index);
@@ -85,7 +85,7 @@ export class SessionStore {
     return ids.length;
   }
 
-  /** Every record as it is, without variants: for tests. */
+  /** Every record without variants, for tests. */
   record(index: number): JsonObject {
     const record = generateSession(index, this.settings, this.realms);
     const extra = this.extras.get(index);

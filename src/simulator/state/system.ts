@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What the appliance says that it is; another release or another box can be put in its place. */
+/** Identity of the appliance. Tests can change its release or serial number. */
 export interface SystemState {
   release: string;
   build: string;

@@ -1,6 +1,6 @@
 /** Imports in turn (appliance-api.md, "Limits", 3). */
 export interface TransferState {
-  /** Ends when the import that came last is done; the next one waits for it. */
+  /** Resolves after the latest import. The next one waits for it. */
   queue: Promise<unknown>;
   running: number;
   waiting: number;
