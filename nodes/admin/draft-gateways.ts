@@ -28,6 +28,11 @@ interface CachedDraftGateway extends DraftGateway {
 
 const cachedDrafts = new Map<string, CachedDraftGateway>();
 
+/** The gateway of a dialog. Content of an address that nobody has deployed must not reach the dialog: it may be any host of the network. */
+interface DialogTarget extends DraftGateway {
+  readonly isDeployedAddress: boolean;
+}
+
 /** The response of a route that contacts an appliance: a result or an error. */
 export type DialogRouteResult =
   { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string | undefined; message: string };
@@ -36,13 +41,13 @@ export type DialogRouteResult =
 export async function withDialogGateway(
   red: NodeAPI,
   body: Readonly<JsonObject>,
-  query: (gateway: Gateway) => Promise<Record<string, unknown>>,
+  query: (gateway: Gateway, isDeployedAddress: boolean) => Promise<Record<string, unknown>>,
 ): Promise<DialogRouteResult> {
   let redactor = new Redactor();
   try {
     const target = await resolveGateway(red, body.appliance);
     redactor = target.redactor;
-    return { ok: true, ...(await query(target.gateway)) };
+    return { ok: true, ...(await query(target.gateway, target.isDeployedAddress)) };
   } catch (thrown) {
     const error = asGatewayError(thrown);
     const { code, details } = error;
@@ -53,13 +58,14 @@ export async function withDialogGateway(
 }
 
 /** An id alone means the deployed appliance. With a URL it is a draft. */
-async function resolveGateway(red: NodeAPI, appliance: unknown): Promise<{ gateway: Gateway; redactor: Redactor }> {
+async function resolveGateway(red: NodeAPI, appliance: unknown): Promise<DialogTarget> {
   if (!isObject(appliance)) throw badConfig('Choose an appliance first.');
-  if (typeof appliance.inventory === 'string') return { gateway: await selectFirstGateway(appliance), redactor: new Redactor() };
+  if (typeof appliance.inventory === 'string')
+    return { gateway: await selectFirstGateway(appliance), redactor: new Redactor(), isDeployedAddress: true };
   if (appliance.url !== undefined) return getDraftGateway(red, appliance);
   const deployed = typeof appliance.id === 'string' ? getApplianceById(appliance.id) : undefined;
   if (!deployed) throw badConfig('The appliance is not deployed or is disabled. Deploy it first.');
-  return { gateway: deployed.gateway(), redactor: new Redactor() };
+  return { gateway: deployed.gateway(), redactor: new Redactor(), isDeployedAddress: true };
 }
 
 /** The first selected appliance represents the inventory. */
@@ -71,18 +77,18 @@ async function selectFirstGateway({ inventory, select }: JsonObject): Promise<Ga
   return first.gateway();
 }
 
-function getDraftGateway(red: NodeAPI, appliance: JsonObject): DraftGateway {
-  const { properties, credentials, nodes } = readDraftSettings(red, appliance);
+function getDraftGateway(red: NodeAPI, appliance: JsonObject): DialogTarget {
+  const { properties, credentials, nodes, isDeployedAddress } = readDraftSettings(red, appliance);
   const settings = readApplianceSettings(red, properties, credentials, nodes);
   const cached = cachedDrafts.get(createDraftKey(appliance.id, settings));
   if (cached) {
     cached.timer.refresh();
-    return cached;
+    return { ...cached, isDeployedAddress };
   }
   loginAttempts.assertAllowed();
   const created = { gateway: new Gateway(withDialogTimeouts(settings)), redactor: new Redactor().add(...listSecretValues(credentials)) };
   cacheDraftGateway(appliance.id, settings, created);
-  return created;
+  return { ...created, isDeployedAddress };
 }
 
 export function withDialogTimeouts(settings: Settings): Settings {

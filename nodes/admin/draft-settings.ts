@@ -25,15 +25,20 @@ export function listSecretValues(credentials: ApplianceCredentials): string[] {
   return listSecretNames(credentials).map((name) => String(credentials[name]));
 }
 
+export interface DraftSettings {
+  readonly properties: JsonObject;
+  readonly credentials: ApplianceCredentials;
+  readonly nodes: DraftConfigNodes;
+  /** Whether the deployed node has the same address and proxy. */
+  readonly isDeployedAddress: boolean;
+}
+
 /**
  * Reads the settings of the dialog, with stored secrets and variables of the deployed node. Both are used only for the deployed address
  * and proxy. Otherwise somebody with access to a dialog could send a password to his own host. Variables are never looked up here; the
  * deployed node already has their values.
  */
-export function readDraftSettings(
-  red: NodeAPI,
-  body: Readonly<JsonObject>,
-): { properties: JsonObject; credentials: ApplianceCredentials; nodes: DraftConfigNodes } {
+export function readDraftSettings(red: NodeAPI, body: Readonly<JsonObject>): DraftSettings {
   const node = typeof body.id === 'string' ? getApplianceById(body.id) : undefined;
   const flowNode = node ? readFlowNode(red, node.id) : { properties: {}, credentials: {} };
   const typedCredentials = isObject(body.credentials) ? body.credentials : {};
@@ -62,7 +67,7 @@ export function readDraftSettings(
       );
     }
   }
-  return { properties, credentials, nodes: readDraftConfigNodes(red, body.nodes, properties) };
+  return { properties, credentials, nodes: readDraftConfigNodes(red, body.nodes, properties), isDeployedAddress: isSameDestination };
 }
 
 /**

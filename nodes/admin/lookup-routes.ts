@@ -39,7 +39,8 @@ export function registerLookupRoutes(red: NodeAPI): void {
   registerAdminRoute(
     red,
     '/gateway-appliance/read',
-    (body, clientSignal) => withDialogGateway(red, body, (gateway) => readResource(gateway, body, clientSignal)),
+    (body, clientSignal) =>
+      withDialogGateway(red, body, (gateway, isDeployedAddress) => readResource(gateway, body, isDeployedAddress, clientSignal)),
     CONCURRENCY,
   );
   registerAdminRoute(
@@ -139,12 +140,17 @@ async function countMatchingSessions(gateway: Gateway, { filter }: Readonly<Json
   return { matching: sessions.filter(matches).length, total: sessions.length };
 }
 
-/** Returns one resource with masked secrets, and the links to its children. */
-async function readResource(gateway: Gateway, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<Record<string, unknown>> {
+/** Returns the links of a resource to its children. The resource itself, with masked secrets, comes only from a deployed address. */
+async function readResource(
+  gateway: Gateway,
+  body: Readonly<JsonObject>,
+  isDeployedAddress: boolean,
+  clientSignal: AbortSignal,
+): Promise<Record<string, unknown>> {
   const { path } = body;
   if (typeof path !== 'string' && !Array.isArray(path)) throw badInput('path must be text or an array.');
   const operation = body.root === 'request' ? 'request.get' : 'config.get';
   const { data, envelope } = await gateway.run(operation as string, { path }, { signal: clientSignal });
-  const resource = redactSecrets(data);
-  return { resource, links: isObject(data) ? readLinks(data) : [], path: envelope.request?.path };
+  const links = isObject(data) ? readLinks(data) : [];
+  return { ...(isDeployedAddress && { resource: redactSecrets(data) }), links, path: envelope.request?.path };
 }

@@ -19,7 +19,7 @@ const MAX_PREVIEW_ITEMS = 50;
  */
 export function registerPreviewRoutes(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/preview', (body, clientSignal) =>
-    withDialogGateway(red, body, (gateway) => createPreview(red, gateway, body, clientSignal)),
+    withDialogGateway(red, body, (gateway, isDeployedAddress) => createPreview(red, gateway, body, isDeployedAddress, clientSignal)),
   );
   registerAdminRoute(red, '/gateway-appliance/last', (body) => Promise.resolve(getLastMessage(body)));
 }
@@ -36,6 +36,7 @@ async function createPreview(
   red: NodeAPI,
   gateway: Gateway,
   body: Readonly<JsonObject>,
+  isDeployedAddress: boolean,
   clientSignal: AbortSignal,
 ): Promise<Record<string, unknown>> {
   const { operation, name, input } = await readDialogOperation(red, body);
@@ -44,7 +45,10 @@ async function createPreview(
   // The operation needs no list, but the user wants to see the sessions.
   const items = name === 'sessions.kill-all' ? await listAllSessions(gateway, clientSignal) : (many?.results.map(({ item }) => item) ?? []);
   const { plan = [], summary } = envelope;
-  const limited = { plan: plan.slice(0, MAX_PREVIEW_ITEMS), items: items.slice(0, MAX_PREVIEW_ITEMS), total: items.length };
+  // A planned body may contain what was read.
+  const isPlanOfInput = isDeployedAddress || operation.request !== undefined;
+  const shownPlan = plan.slice(0, MAX_PREVIEW_ITEMS).map((request) => (isPlanOfInput ? request : { ...request, body: undefined }));
+  const limited = { plan: shownPlan, items: items.slice(0, MAX_PREVIEW_ITEMS), total: items.length };
   return { operation: name, summary, requests: plan.length, ...limited };
 }
 

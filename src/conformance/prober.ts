@@ -1,3 +1,4 @@
+import { assertParsableJson } from '../http/json-size';
 import { asGatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import type { RawConnection, RawReply, RawRequest } from '../model/raw-exchange';
@@ -183,6 +184,7 @@ function nameCredentials(credentials: NonNullable<RawRequest['credentials']>): s
 
 function parseBody(text: string): unknown {
   try {
+    assertParsableJson(Buffer.from(text));
     const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
     return typeof value === 'object' && value !== null ? value : undefined;
   } catch {

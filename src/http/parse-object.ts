@@ -3,12 +3,13 @@ import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import { isObject, type JsonObject } from '../model/json';
 import type { Reply } from './exchange';
 
-/** Parses a body that must be a JSON object. Errors: `BAD_RESPONSE`, which describes the body. */
+/** Parses a body that must be a JSON object. Errors: `BAD_RESPONSE`, which describes the body, and `LIMIT` for too many values. */
 export function parseObject(reply: Reply): JsonObject {
   let parsed: unknown;
   try {
     parsed = reply.body.json();
-  } catch {
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) throw thrown;
     throw badResponseError(
       reply,
       safeMessage`The appliance answered ${trusted(describeBody(reply))} instead of JSON (status ${reply.status}).`,

@@ -1,3 +1,4 @@
+import { assertParsableJson } from './json-size';
 import { parseJson } from './parse-json';
 
 /** Bodies of at least this size are checked for non-ASCII bytes before JSON parsing; smaller ones do not gain. */
@@ -23,9 +24,10 @@ export class ResponseBody {
     return (this.#text ??= this.bytes().toString('utf8'));
   }
 
-  /** Errors: those of `JSON.parse`. */
+  /** Errors: those of `JSON.parse`, and `LIMIT` for too many values. */
   json(): unknown {
     const bytes = this.bytes();
+    assertParsableJson(bytes);
     // A body that was decoded before is parsed from its text.
     if (bytes.length >= LARGE_BODY_BYTES && this.#text === undefined) return parseJson(bytes);
     const text = this.text();

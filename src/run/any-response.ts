@@ -1,5 +1,6 @@
 import { safeMessage } from '../model/safe-message';
 import { isUtf8 } from 'node:buffer';
+import { assertParsableJson } from '../http/json-size';
 import { badResponseError } from '../http/parse-object';
 import type { Reply } from '../http/exchange';
 import { createEmptyResultLists, type ResultLists } from '../model/envelope';
@@ -42,7 +43,7 @@ export class AnyResponse implements Sink {
 
   /**
    * Returns a JSON document, else text, or a Buffer when it is neither. Errors: by status, by its result lists, `BAD_RESPONSE` for
-   * truncated JSON.
+   * truncated JSON, `LIMIT` for JSON with too many values.
    */
   readBody(reply: Reply): unknown {
     assertSuccessStatus(reply);
@@ -79,8 +80,10 @@ export class AnyResponse implements Sink {
     if (isText && text.trim() === '') return contentType.startsWith('text/') ? text : {};
     if (isText && (JSON_TYPE.test(contentType) || /^\s*[{[]/.test(text))) {
       try {
+        assertParsableJson(bytes);
         return JSON.parse(text);
-      } catch {
+      } catch (thrown) {
+        if (thrown instanceof GatewayError) throw thrown;
         if (JSON_TYPE.test(contentType))
           throw badResponseError(reply, safeMessage`The appliance sent JSON that is invalid or truncated (status ${reply.status}).`);
       }

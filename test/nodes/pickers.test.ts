@@ -126,6 +126,29 @@ describe('the lookup routes', () => {
     expect(rig.sim.requests.every(({ method, path }) => method === 'GET' || path.endsWith('/realm_auth'))).toBe(true);
   });
 
+  it('the lookup routes return the links of an undeployed address, but never a document', async () => {
+    await rig.deploy(deployed);
+    const path = 'authentication/auth-servers/auth-server/System Local/local/users/user/contractor1';
+    const users = path.slice(0, path.lastIndexOf('/'));
+    for (const root of ['config', 'request']) {
+      const full = root === 'config' ? path : `configuration/${path}`;
+      const elsewhere = await ask('read', { appliance: draft(typed), path: full, root });
+      expect(elsewhere).toEqual({ ok: true, links: [], path: expect.stringContaining('contractor1') as string });
+    }
+    expect((await ask('read', { appliance: draft(typed), path: users })).links).toContainEqual(
+      expect.objectContaining({ name: 'contractor1' }),
+    );
+    // Changed settings for the deployed address still show the resource.
+    const changed = draft({ id: 'a1', timeout: '9', credentials: { username: 'api-admin', password: '__PWRD__' } });
+    expect((await ask('read', { appliance: changed, path })).resource).toMatchObject({ username: 'contractor1' });
+    const ensure = { type: 'gateway-config', operation: 'ensure', fields: {}, message: { payload: { path, body: { fullname: 'New' } } } };
+    const plans = [];
+    for (const appliance of [draft(typed), changed])
+      plans.push(((await ask('preview', { appliance, ...ensure })) as { plan?: unknown }).plan);
+    expect(plans).toMatchObject([[{ method: 'PUT' }], [{ method: 'PUT', body: { fullname: 'New', username: 'contractor1' } }]]);
+    expect(plans[0]).not.toMatchObject([{ body: expect.anything() as unknown }]);
+  });
+
   it('the lookup routes never send a stored password to an address it was not deployed for', async () => {
     await rig.deploy(deployed);
     const elsewhere = draft({ id: 'a1', url: 'https://127.0.0.1:9', credentials: { username: 'api-admin', password: '__PWRD__' } });

@@ -31,6 +31,10 @@ async function loadCurrent(options: PanelOptions, panel: JQuery): Promise<void> 
     panel.empty().append($('<b>').text(options.heading(node, answer, 'tree', path)), renderMarkup($('<div>'), answer.message));
     return;
   }
+  if (answer.resource === undefined) {
+    panel.text(node._('tree.undeployed'));
+    return;
+  }
   const current = withoutLinks(answer.resource);
   const readBody = (): Record<string, unknown> | undefined => {
     const source = target.get();

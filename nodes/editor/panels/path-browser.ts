@@ -130,6 +130,11 @@ class PathBrowser implements OpenPanel {
         return;
       }
     }
+    // Content comes only from a deployed address.
+    if (item.resource === undefined) {
+      this.showText(this.options.node._('tree.undeployed'));
+      return;
+    }
     this.resource.empty().append(
       $('<pre>')
         .attr('data-path', item.path)
