@@ -235,7 +235,7 @@ export class Gateway {
 
   /** Reads the configuration like `snapshot.take`, as serialized texts. With `previous`, unchanged resources share its memory. */
   readConfiguration(
-    input: { path?: string; ignore?: string[] } = {},
+    input: { path?: string; ignore?: string[]; unordered?: string[] } = {},
     previous?: SerializedTree,
     options: Pick<RunOptions, 'signal'> = {},
   ): Promise<RunOutcome<SerializedTree>> {

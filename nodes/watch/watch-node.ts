@@ -141,6 +141,7 @@ function readWatchSettings(properties: NodeProperties, definition: Readonly<Reco
     days: watch === 'certificate' ? splitWords('days', definition.days, /[\s,;]/) : undefined,
     path: watch === 'configuration' ? properties.text('path') : undefined,
     ignore: watch === 'configuration' ? splitWords('ignore', definition.ignore, /[,;\n]/) : undefined,
+    unordered: watch === 'configuration' ? splitWords('unordered', definition.unordered, /[,;\n]/) : undefined,
   };
 }
 

@@ -429,6 +429,15 @@ const watchForm = [
     help: 'watch.ignore-help',
     attributes: 'data-watch="configuration"',
   },
+  {
+    name: 'unordered',
+    kind: 'text',
+    label: 'watch.unordered',
+    icon: 'random',
+    placeholder: 'roles',
+    help: 'watch.unordered-help',
+    attributes: 'data-watch="configuration"',
+  },
   { name: 'remember', kind: 'text', label: 'watch.remember', icon: 'folder-open-o', help: 'watch.remember-help' },
 ];
 
@@ -459,6 +468,7 @@ const watchRegistration = {
     { name: 'days', value: '', validate: createCheck('checkWatch', 'days') },
     { name: 'path', value: '' },
     { name: 'ignore', value: '' },
+    { name: 'unordered', value: '' },
     { name: 'remember', value: '' },
   ],
   credentials: [],

@@ -1,5 +1,7 @@
 import { ensureAll, toResourcePath } from '../change/ensure-all';
 import { ensureOneResource } from '../change/ensure';
+import { UnorderedLists } from '../change/unordered-lists';
+import { unorderedField } from './unordered-field';
 import { proveLoginField } from '../change/lock-out';
 import { assertDeletionLimit, maxDeletionsField } from '../change/deletion-limit';
 import { deleteIfExists, missingOkField } from '../change/if-exists';
@@ -112,8 +114,14 @@ export const configArea = defineArea({
         none: '__path__ already has the given fields.',
       },
       data: 'the resource after the change',
-      fields: { path: requiredField(resourcePathField), body: subjectField(bodyField), 'prove-login': proveLoginField },
-      run: ({ path, body }, call) => ensureOneResource({ path: toResourcePath(path, call.settings.prefix), body }, call),
+      fields: {
+        path: requiredField(resourcePathField),
+        body: subjectField(bodyField),
+        unordered: unorderedField,
+        'prove-login': proveLoginField,
+      },
+      run: ({ path, body, unordered }, call) =>
+        ensureOneResource({ path: toResourcePath(path, call.settings.prefix), body, unordered: new UnorderedLists(unordered) }, call),
       example: { input: { ...example, body: { description: 'Day shift' } }, request: `GET ${examplePath}` },
     }),
     'ensure-all': defineOperation({
@@ -142,10 +150,15 @@ export const configArea = defineArea({
           guard: true,
         }),
         max: maxDeletionsField,
+        unordered: unorderedField,
         'prove-login': proveLoginField,
       },
-      run: ({ resources, 'allow-absent': allowAbsent = false, max }, call) =>
-        ensureAll(Array.isArray(resources) ? resources : [resources], { allowAbsent, maxDeletions: max }, call),
+      run: ({ resources, 'allow-absent': allowAbsent = false, max, unordered }, call) =>
+        ensureAll(
+          Array.isArray(resources) ? resources : [resources],
+          { allowAbsent, maxDeletions: max, unordered: new UnorderedLists(unordered) },
+          call,
+        ),
       example: { input: { resources: [{ ...example, body: { description: 'Day shift' } }] }, request: `GET ${examplePath}` },
     }),
     delete: defineOperation({

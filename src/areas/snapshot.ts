@@ -1,3 +1,4 @@
+import { unorderedField } from './unordered-field';
 import { defineArea, listField, objectField, defineOperation, pathField, requiredField, subjectField, textField } from '../model/operation';
 import type { JsonObject } from '../model/json';
 
@@ -52,7 +53,7 @@ export const snapshotArea = defineArea({
       summary: { done: 'Took a snapshot of __appliance__ with __resources__ resources.' },
       help: 'Reads every resource of the configuration by following all links, into the message or into a folder with one file for each, ready for Git. `msg.envelope.forbidden` names the resources that the account may not read.',
       data: '`{ format, appliance, serial-number, release, time, path, resources }`, or with Folder `{ folder, resources, added, changed, removed, bytes }` (counts)',
-      fields: { path: subjectField(resourcePathField), folder: folderField, ignore: ignoreField },
+      fields: { path: subjectField(resourcePathField), folder: folderField, ignore: ignoreField, unordered: unorderedField },
       run: async (input, call) => (await loadSnapshot()).takeSnapshot(input, call),
       example: { input: { path: 'users/user-roles' }, request: EXAMPLE_REQUEST },
     }),
@@ -81,6 +82,7 @@ export const snapshotArea = defineArea({
         }),
         path: resourcePathField,
         ignore: ignoreField,
+        unordered: unorderedField,
       },
       run: async (input, call) => (await loadSnapshot()).compareSnapshot(input, call),
       example: {

@@ -32,7 +32,7 @@ const UNKNOWN_FACT_CODES = ['FORBIDDEN', 'NOT_FOUND', 'REJECTED', 'BAD_RESPONSE'
 /** Reads the configuration of the appliance and its state. Errors: those of a read. */
 async function readApplianceToAudit(call: OperationContext): Promise<AuditSource> {
   const ignore = new IgnoreRules();
-  const origin = await readSnapshotOrigin(call, CONFIGURATION_ROOT, ignore);
+  const origin = await readSnapshotOrigin(call, CONFIGURATION_ROOT);
   const resources = new Map<string, JsonObject>();
   const weakSecrets = new Map<string, string>();
   const onResource = (path: string, resource: JsonObject): Promise<void> => {

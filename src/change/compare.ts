@@ -183,7 +183,7 @@ function isScalar(value: unknown): value is string | number | boolean {
 }
 
 /** Some releases write truth values with a capital letter. */
-function toComparableText(value: string | number | boolean): string {
+export function toComparableText(value: string | number | boolean): string {
   const text = String(value);
   return /^(true|false)$/i.test(text) ? text.toLowerCase() : text;
 }

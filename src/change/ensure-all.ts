@@ -9,6 +9,7 @@ import { assertDeletionLimit } from './deletion-limit';
 import { ensureResource, ensureResourceAbsent, addEnsureResults, type EnsureResult } from './ensure';
 import { expandLinkedParts } from './linked-parts';
 import { readIfExists } from './if-exists';
+import type { UnorderedLists } from './unordered-lists';
 import { OrderedTasks } from './ordered-tasks';
 
 /** One item of a desired state. */
@@ -25,6 +26,8 @@ export interface EnsureAllOptions {
   readonly allowAbsent: boolean;
   /** The maximum number of resources that all deletions together remove. */
   readonly maxDeletions: number;
+  /** Lists whose order does not count. */
+  readonly unordered: UnorderedLists;
 }
 
 /**
@@ -34,7 +37,7 @@ export interface EnsureAllOptions {
  */
 export async function ensureAll(
   resources: readonly unknown[],
-  { allowAbsent, maxDeletions }: EnsureAllOptions,
+  { allowAbsent, maxDeletions, unordered }: EnsureAllOptions,
   call: OperationContext,
 ): Promise<BulkResult> {
   const items = readItems(resources, allowAbsent, call.settings.prefix);
@@ -47,9 +50,9 @@ export async function ensureAll(
       items,
       async (item, itemCall) => {
         try {
-          const unchanged = await checkUnchanged(item, itemCall);
+          const unchanged = await checkUnchanged(item, unordered, itemCall);
           if (!unchanged) await orderedTasks.waitForPrevious(item);
-          outcomes.set(item, unchanged ?? (await ensureItem(item, itemCall)));
+          outcomes.set(item, unchanged ?? (await ensureItem(item, unordered, itemCall)));
         } finally {
           orderedTasks.markDone(item);
         }
@@ -64,17 +67,23 @@ export async function ensureAll(
   }
 }
 
-function ensureItem({ path, body }: DesiredResource, call: OperationContext): Promise<EnsureResult> {
-  return body ? ensureResource({ path, body }, call) : ensureResourceAbsent(path, call);
+function ensureItem({ path, body }: DesiredResource, unordered: UnorderedLists, call: OperationContext): Promise<EnsureResult> {
+  return body ? ensureResource({ path, body, unordered }, call) : ensureResourceAbsent(path, call);
 }
 
 /** Returns a result if nothing differs: such an item does not wait for the items before it. */
-async function checkUnchanged({ path, body }: DesiredResource, call: OperationContext): Promise<EnsureResult | undefined> {
+async function checkUnchanged(
+  { path, body }: DesiredResource,
+  unordered: UnorderedLists,
+  call: OperationContext,
+): Promise<EnsureResult | undefined> {
   // The count of the deletions has just read an absent item.
   const read = await readIfExists(path, call, !body);
   if (!body !== !read) return undefined;
   const resource = read && body && (await expandLinkedParts(read, body, call)).resource;
-  const { diff, notCompared } = body ? compareDesired(path, body, resource) : { diff: [], notCompared: [] };
+  const { diff, notCompared } = body
+    ? compareDesired(path, unordered.align(path, body, resource), resource)
+    : { diff: [], notCompared: [] };
   if (diff.length > 0) return undefined;
   call.reportUnchanged();
   return { resource, hasDifferences: false, diff, notCompared, implicit: [] };

@@ -11,6 +11,7 @@ import { mergeForPut } from './merge-for-put';
 import { expandLinkedParts } from './linked-parts';
 import { findNameLists } from './name-lists';
 import { resourceExists } from './resource-state';
+import { UnorderedLists } from './unordered-lists';
 import { readIfExists } from './if-exists';
 
 /** The desired state of one resource. */
@@ -22,6 +23,8 @@ export interface EnsureRequest {
   readonly createOnlyKeys?: readonly string[];
   /** Writes even if nothing differs, for example to set a password that cannot be compared. */
   readonly alwaysWrite?: boolean;
+  /** Lists whose order does not count. */
+  readonly unordered?: UnorderedLists;
 }
 
 /** The result of ensuring one resource. */
@@ -94,9 +97,11 @@ class EnsureTask {
   readonly #path: string;
   readonly #request: EnsureRequest;
   readonly #call: OperationContext;
+  readonly #unordered: UnorderedLists;
 
   constructor(request: EnsureRequest, call: OperationContext) {
     this.#path = request.path;
+    this.#unordered = request.unordered ?? new UnorderedLists();
     this.#request = request;
     this.#call = call;
   }
@@ -107,7 +112,7 @@ class EnsureTask {
     const body = this.#desiredBody(read);
     if (read) await rejectCollection(this.#path, read, body, call);
     const current = read && (await expandLinkedParts(read, body, call)).resource;
-    const { diff, notCompared } = compareDesired(this.#path, body, current);
+    const { diff, notCompared } = compareDesired(this.#path, this.#align(body, current), current);
     if (current && diff.length === 0 && !this.#request.alwaysWrite) {
       call.reportUnchanged();
       return { resource: current, hasDifferences: false, diff, notCompared, implicit: [] };
@@ -116,19 +121,28 @@ class EnsureTask {
     await call.write({
       method: 'PUT',
       path: this.#path,
-      body: mergeForPut(latest ?? {}, latest ? this.#withoutCreateOnlyKeys(body) : body),
+      body: mergeForPut(latest ?? {}, latest ? this.#withoutCreateOnlyKeys(this.#align(body, latest)) : body),
     });
     call.reportDifference();
     const done = { hasDifferences: true, diff, notCompared };
     if (call.dryRun) return { ...done, resource: current, implicit: [] };
     const resource = await this.#readBackAndCheck();
-    return { ...done, resource, implicit: latest ? findImplicitChanges(compareResources(this.#path, latest, resource), diff) : [] };
+    return { ...done, resource, implicit: latest ? findImplicitChanges(this.#compareStates(latest, resource), diff) : [] };
   }
 
   /** Converts the body to what JSON transports: undefined values vanish. */
   #desiredBody(current: JsonObject | undefined): JsonObject {
     const { body } = this.#request;
     return JSON.parse(toJsonText(typeof body === 'function' ? body(current) : body)) as JsonObject;
+  }
+
+  #align(desired: JsonObject, current: JsonObject | undefined): JsonObject {
+    return this.#unordered.align(this.#path, desired, current);
+  }
+
+  #compareStates(before: JsonObject, after: JsonObject): readonly Difference[] {
+    const [first, second] = [before, after].map((resource) => this.#unordered.sort(this.#path, resource));
+    return compareResources(this.#path, first ?? {}, second ?? {});
   }
 
   #withoutCreateOnlyKeys(body: JsonObject): JsonObject {
@@ -143,7 +157,7 @@ class EnsureTask {
   async #rereadUnchanged(current: JsonObject | undefined, body: JsonObject): Promise<JsonObject | undefined> {
     const read = await readIfExists(this.#path, this.#call);
     const latest = read && (await expandLinkedParts(read, body, this.#call)).resource;
-    const diff = current && latest ? compareResources(this.#path, current, latest) : compareExistence(this.#path, current, latest);
+    const diff = current && latest ? this.#compareStates(current, latest) : compareExistence(this.#path, current, latest);
     if (diff.length === 0) return latest;
     throw new GatewayError('CONFLICT', 'Somebody else changed the resource during the comparison. Nothing was written. Run it again.', {
       sent: false,
@@ -153,7 +167,7 @@ class EnsureTask {
 
   async #readBackAndCheck(): Promise<JsonObject> {
     const resource = await readBack(this.#path, this.#call, (current) => this.#desiredBody(current));
-    const { diff } = compareDesired(this.#path, this.#desiredBody(resource), resource);
+    const { diff } = compareDesired(this.#path, this.#align(this.#desiredBody(resource), resource), resource);
     if (resource && diff.length === 0) return resource;
     const normalized = diff.find(({ before, after }) => isNormalized(before, after));
     const message = normalized

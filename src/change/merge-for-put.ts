@@ -44,7 +44,8 @@ export function findMatchingItem(items: readonly unknown[], item: unknown, index
   return readItemName(items[index]) === name ? items[index] : items.find((candidate) => readItemName(candidate) === name);
 }
 
-function readItemName(item: unknown): string | undefined {
+/** Returns the name of an item of a list, if it has one. */
+export function readItemName(item: unknown): string | undefined {
   const name = isObject(item) ? item['name'] : undefined;
   return typeof name === 'string' || typeof name === 'number' ? String(name) : undefined;
 }

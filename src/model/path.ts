@@ -116,6 +116,11 @@ function resolveBelow(
     .join('')}${trailing}`;
 }
 
+/** Returns the encoded segments of a canonical path below the configuration root. */
+export function splitResourcePath(path: string): string[] {
+  return path.length === CONFIGURATION_ROOT.length ? [] : path.slice(CONFIGURATION_ROOT.length + 1).split('/');
+}
+
 /** An href is host-absolute, with or without the path of the base URL. Any other text counts from the root. */
 function stripRoot(root: string, path: string, prefix: string): string {
   for (const start of prefix ? [prefix + root, root] : [root]) {

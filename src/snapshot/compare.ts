@@ -4,7 +4,7 @@ import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
 import { crawlConfiguration, addCrawlToEnvelope } from './crawl';
-import { IgnoreRules } from './ignore-rules';
+import { createSnapshotRules, type SnapshotRules } from './snapshot-rules';
 import { SNAPSHOT_FORMAT } from './manifest';
 import { isPathWithin, isPathWithinAny } from './resource-path';
 import { createFolderReference, createMessageReference, createApplianceReference, type ComparisonReference } from './comparison-reference';
@@ -18,6 +18,7 @@ export interface CompareSnapshotInput {
   readonly other?: string;
   readonly path?: string | string[];
   readonly ignore?: string[];
+  readonly unordered?: string[];
 }
 
 /**
@@ -29,7 +30,7 @@ export async function compareSnapshot(input: CompareSnapshotInput, call: Operati
   const root = input.path === undefined ? reference.path : resolveRootPath(input.path, call);
   if (!isPathWithin(root, reference.path))
     throw badInput(safeMessage`path is ${root}, but ${reference.label} begins at ${reference.path}.`);
-  const comparer = new SnapshotComparer(reference, new IgnoreRules(input.ignore).extend(reference.ignore));
+  const comparer = new SnapshotComparer(reference, createSnapshotRules(input, reference));
   const comparison = await comparer.run(root, call);
   call.addToEnvelope({ text: formatComparison(comparison, call.settings.name, reference.label) });
   return comparison;
@@ -37,7 +38,7 @@ export async function compareSnapshot(input: CompareSnapshotInput, call: Operati
 
 /** Throws `BAD_INPUT` unless exactly one reference is given. */
 async function createReference(
-  { with: snapshotInput, folder, other, path, ignore }: CompareSnapshotInput,
+  { with: snapshotInput, folder, other, path, ignore, unordered }: CompareSnapshotInput,
   call: OperationContext,
 ): Promise<ComparisonReference> {
   // With a folder or another appliance, a payload that is not a snapshot is ignored.
@@ -47,23 +48,23 @@ async function createReference(
     throw badInput('Enter exactly one of with (a snapshot), folder (of a snapshot) and other (the name of another appliance).');
   if (snapshot) return createMessageReference(snapshot);
   if (folder !== undefined) return createFolderReference(folder);
-  return createApplianceReference(other ?? '', resolveRootPath(path, call), new IgnoreRules(ignore), call);
+  return createApplianceReference(other ?? '', resolveRootPath(path, call), createSnapshotRules({ ignore, unordered }), call);
 }
 
 class SnapshotComparer {
   readonly #reference: ComparisonReference;
-  readonly #ignore: IgnoreRules;
+  readonly #rules: SnapshotRules;
   /** Results by path, because a resource may be read twice. */
   readonly #differencesByPath = new Map<string, 'added' | readonly Difference[]>();
 
-  constructor(reference: ComparisonReference, ignore: IgnoreRules) {
+  constructor(reference: ComparisonReference, rules: SnapshotRules) {
     this.#reference = reference;
-    this.#ignore = ignore;
+    this.#rules = rules;
   }
 
   async run(root: string, call: OperationContext): Promise<TreeComparison> {
     const crawlResult = await crawlConfiguration(
-      { root, ignore: this.#ignore, onResource: (path, resource) => this.#compareResource(path, resource) },
+      { root, ...this.#rules, onResource: (path, resource) => this.#compareResource(path, resource) },
       call,
     );
     addCrawlToEnvelope({ ...crawlResult, forbidden: new Set([...crawlResult.forbidden, ...this.#reference.unreadable]) }, call);
@@ -74,7 +75,7 @@ class SnapshotComparer {
       if (
         this.#differencesByPath.has(path) ||
         !isPathWithin(path, root) ||
-        this.#ignore.ignoresPath(path) ||
+        this.#rules.ignore.ignoresPath(path) ||
         isPathWithinAny(path, crawlResult.forbidden)
       )
         continue;
@@ -92,12 +93,17 @@ class SnapshotComparer {
   async #compareResource(path: string, resource: JsonObject): Promise<void> {
     const before = await this.#reference.read(path);
     if (before !== undefined) {
-      this.#differencesByPath.set(path, compareResources(path, this.#ignore.filterResource(path, before), canonicalizeResource(resource)));
+      this.#differencesByPath.set(path, compareResources(path, this.#toCounted(path, before), canonicalizeResource(resource)));
     } else if (!isEmptyResource(resource) && !isPathWithinAny(path, this.#reference.unreadable)) this.#differencesByPath.set(path, 'added');
   }
 
   /** Reads the reference without its ignored parts. */
   async #readReference(path: string): Promise<JsonObject> {
-    return this.#ignore.filterResource(path, (await this.#reference.read(path)) ?? {});
+    return this.#toCounted(path, (await this.#reference.read(path)) ?? {});
+  }
+
+  #toCounted(path: string, resource: JsonObject): JsonObject {
+    const { ignore, unordered } = this.#rules;
+    return unordered.sort(path, ignore.filterResource(path, resource));
   }
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import { SnapshotFolder } from './snapshot-folder';
-import type { IgnoreRules } from './ignore-rules';
+import type { SnapshotRules } from './snapshot-rules';
 import { SNAPSHOT_FORMAT, isResourcePath, parseSnapshotOrigin } from './manifest';
 import { isPathWithin } from './resource-path';
 import { readConfigurationTree } from './take';
@@ -17,6 +17,8 @@ export interface ComparisonReference {
   readonly path: string;
   /** Patterns that were ignored when it was taken. */
   readonly ignore: readonly string[];
+  /** Patterns of the lists that were sorted. */
+  readonly unordered?: readonly string[] | undefined;
   readonly paths: Iterable<string>;
   /** Paths that could not be read, so nothing is known about them. */
   readonly unreadable: ReadonlySet<string>;
@@ -43,6 +45,7 @@ export function createMessageReference(snapshot: JsonObject): ComparisonReferenc
     label: safeMessage`the snapshot of ${origin.appliance}${typeof time === 'string' ? ` at ${time}` : ''}`,
     path: origin.path,
     ignore: origin.ignore,
+    ...(origin.unordered && { unordered: origin.unordered }),
     paths: resourcesByPath.keys(),
     unreadable: NO_PATHS,
     read: (path) => Promise.resolve(resourcesByPath.get(path) as JsonObject | undefined),
@@ -52,12 +55,13 @@ export function createMessageReference(snapshot: JsonObject): ComparisonReferenc
 /** Creates a reference from a folder. Files are read when they are needed. */
 export async function createFolderReference(folderPath: string): Promise<ComparisonReference> {
   const folder = await SnapshotFolder.openExisting(resolve(folderPath));
-  const { path, ignore } = folder.manifest;
+  const { path, ignore, unordered } = folder.manifest;
   const files = new Map(await folder.entries(path));
   return {
     label: safeMessage`the snapshot in ${folder.folder}`,
     path,
     ignore,
+    ...(unordered && { unordered }),
     paths: files.keys(),
     unreadable: NO_PATHS,
     read: async (resourcePath) => {
@@ -71,10 +75,10 @@ export async function createFolderReference(folderPath: string): Promise<Compari
 export async function createApplianceReference(
   name: string,
   root: string,
-  ignore: IgnoreRules,
+  rules: SnapshotRules,
   call: OperationContext,
 ): Promise<ComparisonReference> {
-  const { resources, crawlResult } = await call.onAppliance(name, (other) => readConfigurationTree(root, ignore, other));
+  const { resources, crawlResult } = await call.onAppliance(name, (other) => readConfigurationTree(root, rules, other));
   return {
     label: safeMessage`${name}`,
     path: root,

@@ -4,8 +4,10 @@ import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { CONFIGURATION_ROOT, encodeSegment } from '../model/path';
 import { safeMessage } from '../model/safe-message';
+import type { UnorderedLists } from '../change/unordered-lists';
 import type { IgnoreRules } from './ignore-rules';
-import { MAX_PATH_DEPTH, isPathWithin, normalizePath, splitResourcePath } from './resource-path';
+import { splitResourcePath } from '../model/path';
+import { MAX_PATH_DEPTH, isPathWithin, normalizePath } from './resource-path';
 import { isEmptyResource, separateLinks } from './resource';
 
 /** No appliance has more. The limit stops endless chains of links. */
@@ -21,6 +23,7 @@ export interface CrawlOptions {
   /** Path of the topmost resource. Nothing outside it is read. */
   readonly root: string;
   readonly ignore: IgnoreRules;
+  readonly unordered?: UnorderedLists;
   /** Receives each resource that holds more than links, and once more if it is read again. */
   readonly onResource: (path: string, resource: JsonObject) => Promise<void>;
   /** Receives each resource that holds neither fields nor links, with the names of its empty lists. */
@@ -162,9 +165,14 @@ class Crawler implements CrawlResult {
     }
     this.#options.onLinks?.([...paths]);
     for (const target of paths) this.#enqueue({ path: target, parent: path });
-    if (Object.keys(resource).length > 0 && !isEmptyCollection(path, resource))
-      onResource(path, this.#options.ignore.filterResource(path, resource));
+    if (Object.keys(resource).length > 0 && !isEmptyCollection(path, resource)) onResource(path, this.#toCountedResource(path, resource));
     else if (paths.size === 0) this.#options.onEmpty?.(path, Object.keys(resource));
+  }
+
+  #toCountedResource(path: string, resource: JsonObject): JsonObject {
+    const { ignore, unordered } = this.#options;
+    const filtered = ignore.filterResource(path, resource);
+    return unordered?.sort(path, filtered) ?? filtered;
   }
 
   /** Replaces names without links by paths, if the first path exists. */

@@ -20,6 +20,8 @@ export interface SnapshotOrigin {
   readonly path: string;
   /** Patterns that were ignored. */
   readonly ignore: readonly string[];
+  /** Patterns of lists that were sorted, if there were any. */
+  readonly unordered?: readonly string[];
 }
 
 /** The manifest of a snapshot folder. It contains no time, so that Git shows only changes of the configuration. */
@@ -39,6 +41,7 @@ export function serializeManifest({
   release,
   path,
   ignore,
+  unordered = [],
   roots,
   names,
   empty = {},
@@ -51,6 +54,7 @@ export function serializeManifest({
     release,
     path,
     ...(ignore.length > 0 && { ignore }),
+    ...(unordered.length > 0 && { unordered }),
     roots: [...roots].sort(),
     ...(Object.keys(names).length > 0 && {
       names: sortByKey(names),
@@ -94,9 +98,11 @@ function parseManifest(value: JsonObject): SnapshotManifest | undefined {
 
 /** Parses the header of a snapshot; undefined if it is not one. */
 export function parseSnapshotOrigin(value: JsonObject): SnapshotOrigin | undefined {
-  const { format, appliance, release, path, ignore = [], 'serial-number': serial } = value;
-  if (format !== SNAPSHOT_FORMAT || typeof appliance !== 'string' || !isResourcePath(path) || !isStringArray(ignore)) return undefined;
-  return { appliance, 'serial-number': stringOrNull(serial), release: stringOrNull(release), path, ignore };
+  const { format, appliance, release, path, ignore = [], unordered = [], 'serial-number': serial } = value;
+  if (format !== SNAPSHOT_FORMAT || typeof appliance !== 'string' || !isResourcePath(path)) return undefined;
+  if (!isStringArray(ignore) || !isStringArray(unordered)) return undefined;
+  const lists = unordered.length > 0 ? { unordered } : {};
+  return { appliance, 'serial-number': stringOrNull(serial), release: stringOrNull(release), path, ignore, ...lists };
 }
 
 export function isResourcePath(value: unknown): value is string {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { crawlConfiguration, addCrawlToEnvelope } from './crawl';
-import { IgnoreRules } from './ignore-rules';
+import { createSnapshotRules } from './snapshot-rules';
 import { isPathWithinAny } from './resource-path';
 import { canonicalizeResource } from './resource';
 import { resolveRootPath, type TakeSnapshotInput } from './take';
@@ -9,7 +9,7 @@ import type { SerializedTree } from './serialized-tree';
 
 /** Reads everything below a path. An unchanged resource reuses the text of `previous` to save memory. */
 export async function readSerializedTree(
-  { path, ignore }: Omit<TakeSnapshotInput, 'folder'>,
+  { path, ignore, unordered }: Omit<TakeSnapshotInput, 'folder'>,
   previous: SerializedTree | undefined,
   call: OperationContext,
 ): Promise<SerializedTree> {
@@ -20,7 +20,10 @@ export async function readSerializedTree(
     resources.set(resourcePath, before === text ? before : text);
     return Promise.resolve();
   };
-  const crawlResult = await crawlConfiguration({ root: resolveRootPath(path, call), ignore: new IgnoreRules(ignore), onResource }, call);
+  const crawlResult = await crawlConfiguration(
+    { root: resolveRootPath(path, call), ...createSnapshotRules({ ignore, unordered }), onResource },
+    call,
+  );
   addCrawlToEnvelope(crawlResult, call);
   for (const resourcePath of resources.keys()) if (isPathWithinAny(resourcePath, crawlResult.vanished)) resources.delete(resourcePath);
   return { resources, forbidden: crawlResult.forbidden };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { encodeSegment } from '../model/path';
-import { joinResourcePath, splitResourcePath } from './resource-path';
+import { splitResourcePath } from '../model/path';
+import { joinResourcePath } from './resource-path';
 
 /** File name of the root, which has no segment. No address contains a lone percent sign. */
 const ROOT_NAME = '%';

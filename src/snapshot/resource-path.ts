@@ -13,11 +13,6 @@ export function normalizePath(path: string | readonly string[], prefix: string):
   return CONFIGURATION_ROOT + names.map((segment) => `/${encodeSegment(decodeURIComponent(segment))}`).join('');
 }
 
-/** Returns the encoded segments below the configuration root. */
-export function splitResourcePath(path: string): string[] {
-  return path.length === CONFIGURATION_ROOT.length ? [] : path.slice(CONFIGURATION_ROOT.length + 1).split('/');
-}
-
 export function joinResourcePath(segments: readonly string[]): string {
   return [CONFIGURATION_ROOT, ...segments].join('/');
 }

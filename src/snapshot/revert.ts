@@ -12,7 +12,7 @@ import { isSecretKey } from '../model/secrets';
 import { SnapshotFolder, type SnapshotEntry } from './snapshot-folder';
 import { findMatchingItem } from '../change/merge-for-put';
 import { findEntryLists } from '../change/resource-state';
-import { IgnoreRules } from './ignore-rules';
+import { createSnapshotRules, type SnapshotPatterns, type SnapshotRules } from './snapshot-rules';
 import { isPathWithin, isPathWithinAny } from './resource-path';
 import { isEmptyResource, canonicalizeResource } from './resource';
 import { readSnapshotOrigin, assertSameAppliance, resolveRootPath } from './take';
@@ -44,8 +44,7 @@ export async function revertSnapshot({ folder: folderPath, path }: RevertSnapsho
   );
   // A damaged file must be found before anything is written.
   await mapConcurrently(entries, READ_CONCURRENCY, ([, names]) => folder.read(names).then(() => undefined));
-  if (entries.length > 0)
-    assertSameAppliance(folder.manifest, await readSnapshotOrigin(call, folder.manifest.path, new IgnoreRules()), folder.folder);
+  if (entries.length > 0) assertSameAppliance(folder.manifest, await readSnapshotOrigin(call, folder.manifest.path), folder.folder);
   return new SnapshotReverter(folder, call).run(entries);
 }
 
@@ -67,12 +66,12 @@ class SnapshotReverter {
   readonly #call: OperationContext;
   readonly #ensured = new Map<string, EnsureResult>();
   readonly #incomplete = new Map<string, readonly FieldLocation[]>();
-  readonly #ignore: IgnoreRules;
+  readonly #rules: SnapshotRules;
 
-  constructor(folder: SnapshotFolder & { readonly manifest: { readonly ignore: readonly string[] } }, call: OperationContext) {
+  constructor(folder: SnapshotFolder & { readonly manifest: SnapshotPatterns }, call: OperationContext) {
     this.#folder = folder;
     this.#call = call;
-    this.#ignore = new IgnoreRules(folder.manifest.ignore);
+    this.#rules = createSnapshotRules(folder.manifest);
   }
 
   async run(entries: readonly SnapshotEntry[]): Promise<RevertResult> {
@@ -96,9 +95,10 @@ class SnapshotReverter {
     if (isEmptyResource(stored) && !(await readIfExists(resourcePath, call))) return void call.reportUnchanged();
     const incomplete: FieldLocation[] = [];
     const body = (present: JsonObject | undefined): JsonObject => {
-      return buildBody(stored, present ?? {}, (field) => incomplete.push({ path: resourcePath, field }), '');
+      const aligned = this.#rules.unordered.align(resourcePath, stored, present);
+      return buildBody(aligned, present ?? {}, (field) => incomplete.push({ path: resourcePath, field }), '');
     };
-    const ensured = await ensureResource({ path: resourcePath, body }, call);
+    const ensured = await ensureResource({ path: resourcePath, body, unordered: this.#rules.unordered }, call);
     this.#ensured.set(resourcePath, ensured);
     const remaining = this.#findRemaining(resourcePath, stored, ensured.resource ?? {});
     this.#incomplete.set(resourcePath, uniqueByField([...(ensured.hasDifferences ? incomplete : []), ...remaining]));
@@ -109,7 +109,9 @@ class SnapshotReverter {
     // Name lists stand for resources of their own.
     const listKeys = new Set(findEntryLists(resourcePath, current).map(({ key }) => key));
     const own = Object.fromEntries(Object.entries(current).filter(([key]) => !listKeys.has(key) || Object.hasOwn(stored, key)));
-    return compareResources(resourcePath, stored, canonicalizeResource(this.#ignore.filterResource(resourcePath, own)))
+    const { ignore, unordered } = this.#rules;
+    const counted = unordered.sort(resourcePath, ignore.filterResource(resourcePath, own));
+    return compareResources(resourcePath, unordered.sort(resourcePath, stored), canonicalizeResource(counted))
       .filter(({ before }) => before === null || !this.#call.dryRun)
       .map(({ path, field }) => ({ path, field }));
   }

@@ -10,16 +10,18 @@ import { toFileError } from '../files/file-error';
 import { checkFolderWritable } from '../files/file-error';
 import { crawlConfiguration, addCrawlToEnvelope, type CrawlResult } from './crawl';
 import { SnapshotFolder } from './snapshot-folder';
-import { IgnoreRules } from './ignore-rules';
+import { createSnapshotRules, toPatterns, type SnapshotRules } from './snapshot-rules';
 import { SNAPSHOT_FORMAT, sortByKey, type EmptyResources, type SnapshotOrigin } from './manifest';
 import { findCaseCollisions, toFileSegments } from './resource-file-names';
-import { isPathWithin, isPathWithinAny, normalizePath, splitResourcePath } from './resource-path';
+import { splitResourcePath } from '../model/path';
+import { isPathWithin, isPathWithinAny, normalizePath } from './resource-path';
 import { canonicalizeResource } from './resource';
 
 export interface TakeSnapshotInput {
   readonly path?: string | string[];
   readonly folder?: string;
   readonly ignore?: string[];
+  readonly unordered?: string[];
 }
 
 /** A snapshot in a message. `resources` is keyed by path. */
@@ -32,6 +34,7 @@ export interface Snapshot {
   readonly path: string;
   readonly time: string;
   readonly ignore?: readonly string[];
+  readonly unordered?: readonly string[];
   readonly resources: Readonly<Record<string, JsonObject>>;
   /** Paths of resources that hold nothing, with the names of their empty lists. */
   readonly empty?: EmptyResources;
@@ -56,7 +59,11 @@ export function resolveRootPath(path: string | readonly string[] | undefined, ca
 }
 
 /** Reads which appliance a snapshot is of. An account without access to the system information can still read the configuration. */
-export async function readSnapshotOrigin(call: OperationContext, root: string, ignore: IgnoreRules): Promise<SnapshotOrigin> {
+export async function readSnapshotOrigin(
+  call: OperationContext,
+  root: string,
+  { ignore, unordered }: SnapshotRules = createSnapshotRules({}),
+): Promise<SnapshotOrigin> {
   const identity = await readIdentity(call).catch((thrown: unknown) => {
     const { requestCode } = asGatewayError(thrown);
     if (requestCode !== 'FORBIDDEN' && requestCode !== 'NOT_FOUND') throw thrown;
@@ -68,24 +75,25 @@ export async function readSnapshotOrigin(call: OperationContext, root: string, i
     release: identity?.release ?? null,
     path: root,
     ignore: ignore.patterns,
+    ...(!unordered.isEmpty && { unordered: unordered.patterns }),
   };
 }
 
 /** Takes a snapshot, into a folder if one is given. Throws read errors and those of `toFileError`; then the folder keeps its content. */
 export async function takeSnapshot(input: TakeSnapshotInput, call: OperationContext): Promise<Snapshot | FolderSnapshotResult> {
   const root = resolveRootPath(input.path, call);
-  const ignore = new IgnoreRules(input.ignore);
+  const rules = createSnapshotRules(input);
   const { folder } = input;
-  if (folder === undefined) return takeToMessage(root, ignore, call);
+  if (folder === undefined) return takeToMessage(root, rules, call);
   const path = resolve(folder);
   await createFolder(path);
-  return call.runExclusive(`snapshot ${path}`, () => takeToFolder(path, root, ignore, call), { abortMessage: CANCELLED_WHILE_WAITING });
+  return call.runExclusive(`snapshot ${path}`, () => takeToFolder(path, root, rules, call), { abortMessage: CANCELLED_WHILE_WAITING });
 }
 
 /** Reads all resources below a path in their stored form. */
 export async function readConfigurationTree(
   root: string,
-  ignore: IgnoreRules,
+  rules: SnapshotRules,
   call: OperationContext,
 ): Promise<{ resources: Map<string, JsonObject>; empty: Map<string, readonly string[]>; crawlResult: CrawlResult }> {
   const resources = new Map<string, JsonObject>();
@@ -95,15 +103,15 @@ export async function readConfigurationTree(
     return Promise.resolve();
   };
   const onEmpty = (resourcePath: string, lists: readonly string[]): void => void empty.set(resourcePath, lists);
-  const crawlResult = await crawlConfiguration({ root, ignore, onResource, onEmpty }, call);
+  const crawlResult = await crawlConfiguration({ root, ...rules, onResource, onEmpty }, call);
   for (const resourcePath of resources.keys()) if (isPathWithinAny(resourcePath, crawlResult.vanished)) resources.delete(resourcePath);
   return { resources, empty, crawlResult };
 }
 
-async function takeToMessage(root: string, ignore: IgnoreRules, call: OperationContext): Promise<Snapshot> {
-  const { ignore: ignored, ...origin } = await readSnapshotOrigin(call, root, ignore);
+async function takeToMessage(root: string, rules: SnapshotRules, call: OperationContext): Promise<Snapshot> {
+  const { ignore: ignored, ...origin } = await readSnapshotOrigin(call, root, rules);
   const time = new Date().toISOString();
-  const { resources, empty, crawlResult } = await readConfigurationTree(root, ignore, call);
+  const { resources, empty, crawlResult } = await readConfigurationTree(root, rules, call);
   addCrawlToEnvelope(crawlResult, call);
   const sorted = [...resources].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
@@ -129,22 +137,22 @@ async function createFolder(folder: string): Promise<void> {
 async function takeToFolder(
   path: string,
   root: string,
-  requestedIgnore: IgnoreRules,
+  requestedRules: SnapshotRules,
   call: OperationContext,
 ): Promise<FolderSnapshotResult> {
   const folder = await SnapshotFolder.open(path);
   const previous = folder.manifest;
   // A snapshot of a part keeps the rest, and inherits the ignored patterns.
   const isPart = previous !== undefined && root !== previous.path && isPathWithin(root, previous.path);
-  const ignore = isPart ? requestedIgnore.extend(previous.ignore) : requestedIgnore;
-  const origin = await readSnapshotOrigin(call, root, ignore);
+  const rules = isPart ? createSnapshotRules(toPatterns(requestedRules), previous) : requestedRules;
+  const origin = await readSnapshotOrigin(call, root, rules);
   if (previous) refuseOtherRoot(previous, origin, path);
   const writer = new FolderSnapshotWriter(folder);
   const empty = new Map(Object.entries(previous?.empty ?? {}).filter(([resourcePath]) => !isPathWithin(resourcePath, root)));
   const crawlResult = await crawlConfiguration(
     {
       root,
-      ignore,
+      ...rules,
       onResource: (resourcePath, resource) => writer.write(resourcePath, resource),
       onLinks: (resourcePaths) => writer.recordLinks(resourcePaths),
       onEmpty: (resourcePath, lists) => void empty.set(resourcePath, lists),
@@ -157,7 +165,8 @@ async function takeToFolder(
     {
       ...origin,
       path: isPart ? previous.path : root,
-      ignore: isPart ? previous.ignore : ignore.patterns,
+      ignore: isPart ? previous.ignore : rules.ignore.patterns,
+      unordered: isPart ? (previous.unordered ?? []) : rules.unordered.patterns,
       roots: writer.roots(remaining, isPart ? previous.roots : []),
       empty: Object.fromEntries(empty),
     },

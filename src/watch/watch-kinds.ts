@@ -8,7 +8,7 @@ import { CertificateTracker, DEFAULT_EXPIRY_DAYS, parseExpiryDays } from './cert
 import type { Clock } from './clock';
 import { ClusterTracker, NO_CLUSTER } from './cluster-tracker';
 import { ConfigurationTracker } from './configuration-tracker';
-import { IgnoreRules } from '../snapshot/ignore-rules';
+import { createSnapshotRules } from '../snapshot/snapshot-rules';
 import type { SerializedTree } from '../snapshot/serialized-tree';
 import { readLimits, type WatchLimit } from './limits';
 import { SessionTracker } from './session-tracker';
@@ -43,6 +43,8 @@ export interface WatchKindOptions {
   /** For `configuration`: the part to read and the paths to ignore, as in `snapshot.take`. */
   readonly path?: string | undefined;
   readonly ignore?: readonly string[] | undefined;
+  /** For `configuration`: lists whose order does not count. */
+  readonly unordered?: readonly string[] | undefined;
 }
 
 /** Performs one check of an appliance. */
@@ -99,7 +101,11 @@ export const WATCH_KINDS = {
   },
   configuration: {
     operation: 'snapshot.take',
-    input: ({ path, ignore }) => ({ ...(path !== undefined && { path }), ...(ignore !== undefined && { ignore: [...ignore] }) }),
+    input: ({ path, ignore, unordered }) => ({
+      ...(path !== undefined && { path }),
+      ...(ignore !== undefined && { ignore: [...ignore] }),
+      ...(unordered !== undefined && { unordered: [...unordered] }),
+    }),
     // The previous tree lets unchanged resources share their memory.
     createPoll: (gateway, input) => {
       let previous: SerializedTree | undefined;
@@ -109,11 +115,11 @@ export const WATCH_KINDS = {
         return outcome;
       };
     },
-    createTracker: ({ ignore }, _clock, appliance) => {
-      new IgnoreRules(ignore);
+    createTracker: (patterns, _clock, appliance) => {
+      createSnapshotRules(patterns);
       return new ConfigurationTracker(appliance);
     },
-    identity: ({ path, ignore }) => [path ?? null, ignore ?? null],
+    identity: ({ path, ignore, unordered }) => [path ?? null, ignore ?? null, ...(unordered ? [unordered] : [])],
     // A check sends a request for each resource.
     defaultIntervalSeconds: 3600,
   },

@@ -8,7 +8,8 @@ import type { JsonObject } from '../../../src/model/json';
 import { CONFIGURATION_ROOT } from '../../../src/model/path';
 import { safeMessage } from '../../../src/model/safe-message';
 import { isNotFoundError } from '../../../src/snapshot/crawl';
-import { IgnoreRules, compileWildcard } from '../../../src/snapshot/ignore-rules';
+import { compileWildcard } from '../../../src/change/field-patterns';
+import { IgnoreRules } from '../../../src/snapshot/ignore-rules';
 import {
   isResourcePath,
   MANIFEST_FILE_NAME,
@@ -18,7 +19,8 @@ import {
   type SnapshotManifest,
 } from '../../../src/snapshot/manifest';
 import { findCaseCollisions, toFileSegments, parseFileSegments, hasRecoverablePath } from '../../../src/snapshot/resource-file-names';
-import { isPathWithin, normalizePath, splitResourcePath } from '../../../src/snapshot/resource-path';
+import { splitResourcePath } from '../../../src/model/path';
+import { isPathWithin, normalizePath } from '../../../src/snapshot/resource-path';
 import { createMessageReference } from '../../../src/snapshot/comparison-reference';
 import { isEmptyResource, canonicalizeResource, separateLinks, toResourceFileText } from '../../../src/snapshot/resource';
 import { formatComparison } from '../../../src/snapshot/diff-text';
