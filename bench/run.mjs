@@ -1,14 +1,17 @@
 // @ts-check
 // npm run bench [-- --quick] [--only <part of a row's id>] [--reps <n>] [--lines 4,5] [--out <folder>] [--verbose]
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../scripts/built.mjs';
+import { describeMeasuredCode, hashMeasuredCode } from '../scripts/docs/performance.mjs';
 import { root } from '../scripts/tools.mjs';
 import { changeRows } from './change-rows.mjs';
 import { chart } from './chart.mjs';
+import { messageRows } from './message-rows.mjs';
 import { lineOf, markdown, spreadOf } from './report.mjs';
 import { startRig } from './rig.mjs';
 import { rowsFor } from './rows.mjs';
@@ -42,9 +45,14 @@ const reps = Number(options.reps ?? size.reps);
 const only = options.only?.split(',');
 const wanted = (/** @type {string} */ id) => only === undefined || only.some((part) => id.includes(part));
 const versions = /** @type {(4 | 5)[]} */ (options.lines.split(',').map(Number));
-const rows = [...rowsFor(size), ...serverRows(size), ...transferRows(size), ...changeRows(size), ...watchRows(size)].filter(({ id }) =>
-  wanted(id),
-);
+const rows = [
+  ...messageRows(size),
+  ...rowsFor(size),
+  ...serverRows(size),
+  ...transferRows(size),
+  ...changeRows(size),
+  ...watchRows(size),
+].filter(({ id }) => wanted(id));
 
 /**
  * @param {4 | 5} version
@@ -122,6 +130,9 @@ const started = new Date();
 const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`;
 /** @type {string[]} */
 const about = [`\`npm run bench\`, ${started.toISOString().slice(0, 10)}, ${reps} repetitions, ${machine}.`];
+// A result without its code is worth nothing later.
+const commit = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).stdout.trim() || 'unknown';
+about.push(describeMeasuredCode(commit, hashMeasuredCode(root)));
 const lines = [];
 for (const version of versions) {
   for (const server of /** @type {const} */ (['fast', 'plain'])) lines.push(...(await measure(version, server)));

@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { readAreas } from '../build-editor.mjs';
 import { createActionNodePage, createConfigNodePage } from './node-pages.mjs';
 import { createOperationsPage } from './operations.mjs';
+import { createPerformancePage } from './performance.mjs';
 import { createPermissionsPage } from './permissions.mjs';
 
 /** @import { Area } from '../../src/model/operation.js' */
@@ -28,6 +29,8 @@ export function createPages(root, areas) {
     const help = readFileSync(join(root, 'nodes', 'locales', `${name}.en-US.md`), 'utf8');
     pages.set(`docs/nodes/gateway-${name}.md`, createConfigNodePage(`gateway-${name}`, help));
   }
+  const performance = createPerformancePage(root);
+  if (performance !== undefined) pages.set('docs/internals/performance.md', performance);
   return pages;
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { changeRows } from '../../bench/change-rows.mjs';
+import { messageRows } from '../../bench/message-rows.mjs';
 import { rowsFor } from '../../bench/rows.mjs';
 import { serverRows } from '../../bench/server-rows.mjs';
 import { QUICK } from '../../bench/size.mjs';
@@ -30,7 +31,14 @@ describe('the benchmark', () => {
   it('the benchmark runs every row on Node-RED 4.1 and 5.0', async () => {
     await promisify(execFile)(process.execPath, [join(root, 'bench', 'run.mjs'), '--quick', '--out', out], { maxBuffer: 1 << 24 });
     const { lines, megabytes } = JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')) as Results;
-    const rows = [...rowsFor(QUICK), ...serverRows(QUICK), ...transferRows(QUICK), ...changeRows(QUICK), ...watchRows(QUICK)];
+    const rows = [
+      ...messageRows(QUICK),
+      ...rowsFor(QUICK),
+      ...serverRows(QUICK),
+      ...transferRows(QUICK),
+      ...changeRows(QUICK),
+      ...watchRows(QUICK),
+    ];
     const wanted = [4, 5].flatMap((version) =>
       rows.filter(({ versions = [4] }) => (versions as number[]).includes(version)).map(({ id }) => `${version} ${id}`),
     );
