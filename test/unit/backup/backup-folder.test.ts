@@ -45,12 +45,12 @@ describe('a backup folder', () => {
     expect(data).toMatchObject({ total: 4, ok: 3, failed: 1 });
   });
 
-  it('a backup folder ignores links, pipes, folders and 10,000 foreign files, and leaves them alone', async () => {
+  it('a backup folder ignores links, pipes, folders and 2,000 foreign files, and leaves them alone', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const outside = createTemporaryFolder();
     const elsewhere = await takeBackup(gateway, { folder: outside });
-    for (let count = 0; count < 10_000; count++) writeFileSync(join(path, `photo-${count}.json`), '{}');
+    for (let count = 0; count < 2000; count++) writeFileSync(join(path, `photo-${count}.json`), '{}');
     for (const [day, kind] of ['.json', '.xml', '.json.0badcafe-1-1.partial', '.xml.gz.0badcafe-1-1.partial'].entries()) {
       execFileSync('mkfifo', [join(path, other(day + 1) + kind)]);
       mkdirSync(join(path, other(day + 5) + kind));

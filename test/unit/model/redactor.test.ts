@@ -287,9 +287,10 @@ describe('A Redactor', () => {
   it('A Redactor masks everything if a run has too many secrets to search for, or secrets that cannot be read', () => {
     const many = (count: number): Redactor => new Redactor().with(Array.from({ length: count }, (_, index) => `secret-number-${index}`));
     expect(many(20_000).text('nothing here')).toBe('nothing here');
-    expect(many(20_001).text('nothing here')).toBe('••••');
-    expect(many(20_001).with(['more of it']).text('nothing here')).toBe('••••');
-    expect(many(20_001).text('')).toBe('');
+    const tooMany = many(20_001);
+    expect(tooMany.text('nothing here')).toBe('••••');
+    expect(tooMany.with(['more of it']).text('nothing here')).toBe('••••');
+    expect(tooMany.text('')).toBe('');
     const broken = new Redactor().with(
       (function* () {
         yield 'one secret';

@@ -72,7 +72,7 @@ describe('Masking of secrets', () => {
   });
 
   it('the redactor masks everything after the beginning of a long secret, whatever its length', () => {
-    for (const secret of ['-----BEGIN PRIVATE KEY-----\n' + 'QUJD\n'.repeat(4000), 'x'.repeat(50_000), 'ä€'.repeat(300_000)]) {
+    for (const secret of ['-----BEGIN PRIVATE KEY-----\n' + 'QUJD\n'.repeat(4000), 'x'.repeat(50_000), 'ä€'.repeat(30_000)]) {
       const redactor = new Redactor().add(secret);
       expect(redactor.text(`it was ${secret}!`)).toBe('it was ••••');
       expect(redactor.text(`it was ${JSON.stringify(secret)}!`)).toBe('it was "••••');
