@@ -160,6 +160,7 @@ describe('Settings in a support bundle', () => {
       rate: null,
       waiting: null,
       dryRun: false,
+      rehearsal: false,
       log: false,
       pin: false,
       journal: false,
