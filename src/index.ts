@@ -126,6 +126,7 @@ export {
   type LicenseEvent,
   type ReachabilityEvent,
   type SentEvent,
+  type AccountEvent,
   type SessionsEvent,
   type SystemEvent,
   type WatchEvent,

@@ -137,7 +137,9 @@ function readWatchSettings(properties: NodeProperties, definition: Readonly<Reco
     stateFile: folder === undefined ? undefined : join(folder, `watch-${encodeURIComponent(id)}.jsonl`),
     filter: watch === 'sessions' ? parseWatchFilter(parseJsonProperty('filter', definition.filter)) : undefined,
     limits:
-      watch === 'health' || watch === 'license' ? (parseJsonProperty('limits', definition.limits) as WatchLimit[] | undefined) : undefined,
+      watch === 'health' || watch === 'license' || watch === 'sessions'
+        ? (parseJsonProperty('limits', definition.limits) as WatchLimit[] | undefined)
+        : undefined,
     days: watch === 'certificate' ? splitWords('days', definition.days, /[\s,;]/) : undefined,
     path: watch === 'configuration' ? properties.text('path') : undefined,
     ignore: watch === 'configuration' ? splitWords('ignore', definition.ignore, /[,;\n]/) : undefined,

@@ -390,7 +390,7 @@ const watchForm = [
     icon: 'line-chart',
     help: 'watch.limits-help',
     error: true,
-    attributes: 'data-watch="health license"',
+    attributes: 'data-watch="health license sessions"',
   },
   {
     name: 'filter',

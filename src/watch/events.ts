@@ -12,6 +12,17 @@ export type SessionsEvent =
       readonly before: { readonly 'source-ip'?: string; readonly 'user-roles'?: string };
     };
 
+/** Events of a `sessions` watch: an account has more sessions, or sessions from more addresses, than its limit, or no longer. */
+export interface AccountEvent {
+  readonly event: 'over' | 'within';
+  readonly name: 'sessions' | 'addresses';
+  readonly account: string;
+  readonly value: number;
+  readonly limit: number;
+  /** The sessions of the account now, at most 100. */
+  readonly sessions: readonly SessionRecord[];
+}
+
 /** Events of a `health` watch: a value crossed its limit, or is back. */
 export interface HealthEvent {
   readonly event: 'above' | 'below';
@@ -84,7 +95,7 @@ export type ReachabilityEvent =
 
 /** What each kind of watch reports besides reachability. */
 export interface EventsByWatch {
-  readonly sessions: SessionsEvent;
+  readonly sessions: SessionsEvent | AccountEvent;
   readonly health: HealthEvent;
   readonly system: SystemEvent;
   readonly cluster: ClusterEvent;

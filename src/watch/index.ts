@@ -13,6 +13,7 @@ export type {
   LicenseEvent,
   ReachabilityEvent,
   SentEvent,
+  AccountEvent,
   SessionsEvent,
   SystemEvent,
   WatchEvent,

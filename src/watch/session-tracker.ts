@@ -1,7 +1,9 @@
 import { parseSessionFilter } from '../areas/sessions/session-filter';
 import { isObject, type JsonObject } from '../model/json';
 import type { SessionRecord } from '../areas/sessions/session-record';
-import type { SessionsEvent } from './events';
+import type { AccountEvent, SessionsEvent } from './events';
+import { AccountLimits } from './account-limits';
+import type { WatchLimit } from './limits';
 import type { TrackerUpdate, Tracker } from './tracker';
 
 /** The saved fields of a session, in this order. Many sessions have the same values in the last two. */
@@ -11,7 +13,7 @@ const SEPARATOR = '\u0000';
 
 type Values = readonly [string, string, string, string, string];
 type Row = readonly [id: string, ...Values];
-type Change = { add: Row[]; gone: string[] };
+type Change = { add: Row[]; gone: string[]; accounts?: unknown };
 
 /**
  * The sessions of the last check by id. Each is one text of about 60 characters, because lists can have 40,000 sessions. A session that
@@ -22,13 +24,15 @@ export class SessionTracker implements Tracker {
   readonly #getClockOffsetSeconds: () => number | undefined;
   readonly #sessions = new Map<string, string>();
   readonly #sharedTexts = new SharedTexts();
+  readonly #accountLimits: AccountLimits | undefined;
   #isFirstCheck = true;
 
-  /** Errors: those of `parseSessionFilter`. */
-  constructor(filter?: JsonObject, getClockOffsetSeconds: () => number | undefined = () => undefined) {
+  /** Errors: those of `parseSessionFilter` and `AccountLimits`. */
+  constructor(filter?: JsonObject, getClockOffsetSeconds: () => number | undefined = () => undefined, limits?: readonly WatchLimit[]) {
     this.#filter = filter;
     this.#getClockOffsetSeconds = getClockOffsetSeconds;
     if (filter) parseSessionFilter(filter);
+    this.#accountLimits = limits && new AccountLimits(limits);
   }
 
   update(data: unknown): TrackerUpdate {
@@ -49,20 +53,26 @@ export class SessionTracker implements Tracker {
       if (before !== this.#sharedTexts.packWithoutAdding(record)) changed.push({ record, before });
     }
     const gone = new Map(knownCount === this.#sessions.size ? [] : this.#findEnded(records));
-    return this.#toUpdate(newRecords, changed, gone);
+    const accounts = this.#accountLimits?.check(matches ? records.filter(matches) : records);
+    return this.#toUpdate(newRecords, changed, gone, accounts);
   }
 
   save(): unknown {
     if (this.#isFirstCheck) return undefined;
-    return [...this.#sessions].map(([id, packed]) => [id, ...this.#sharedTexts.unpack(packed)]);
+    const rows = [...this.#sessions].map(([id, packed]) => [id, ...this.#sharedTexts.unpack(packed)]);
+    return this.#accountLimits ? { rows, accounts: this.#accountLimits.save() } : rows;
   }
 
+  /** A state without accounts comes from a watch without limits. */
   restore(saved: unknown): void {
-    this.apply({ add: saved, gone: [...this.#sessions.keys()] });
+    const { rows, accounts } = isObject(saved) ? saved : { rows: saved, accounts: undefined };
+    this.apply({ add: rows, gone: [...this.#sessions.keys()], accounts });
   }
 
   apply(change: unknown): void {
     if (!isChange(change)) throw new Error('The saved state has another shape.');
+    if (change.accounts !== undefined && this.#accountLimits?.restore(change.accounts) === false)
+      throw new Error('The saved state has another shape.');
     for (const id of change.gone) this.#remove(id);
     for (const [id, ...values] of change.add) this.#add(id, values);
     this.#isFirstCheck = false;
@@ -78,6 +88,7 @@ export class SessionTracker implements Tracker {
     newRecords: readonly SessionRecord[],
     changed: readonly { record: SessionRecord; before: string }[],
     gone: ReadonlyMap<string, string>,
+    accounts: { readonly events: AccountEvent[]; readonly hasChange: boolean } | undefined,
   ): TrackerUpdate {
     const ended = [...gone].map(([id, before]): SessionsEvent => ({
       event: 'ended',
@@ -94,12 +105,18 @@ export class SessionTracker implements Tracker {
       String(record['session-id']),
       ...readValues(record),
     ]);
-    const hasChange = add.length + gone.size > 0 || this.#isFirstCheck;
+    const hasChange = add.length + gone.size > 0 || this.#isFirstCheck || accounts?.hasChange === true;
     for (const id of gone.keys()) this.#remove(id);
     for (const [id, ...values] of add) this.#add(id, values);
     this.#isFirstCheck = false;
-    const change: Change | undefined = hasChange ? { add, gone: [...gone.keys()] } : undefined;
-    return { events: [...ended, ...changedEvents, ...started], change, summary: { key: 'sessions', n: this.#sessions.size } };
+    const change: Change | undefined = hasChange
+      ? { add, gone: [...gone.keys()], ...(accounts?.hasChange === true && { accounts: this.#accountLimits?.save() }) }
+      : undefined;
+    return {
+      events: [...ended, ...changedEvents, ...started, ...(accounts?.events ?? [])],
+      change,
+      summary: { key: 'sessions', n: this.#sessions.size },
+    };
   }
 
   #add(id: string, values: Values): void {

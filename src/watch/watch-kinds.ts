@@ -1,6 +1,5 @@
 import { trusted, safeMessage } from '../model/safe-message';
 import type { RunOutcome } from '../gateway';
-import { parseSessionFilter } from '../areas/sessions/session-filter';
 import type { LightAbortController } from '../model/abort';
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
@@ -36,7 +35,7 @@ export interface WatchedGateway {
 export interface WatchKindOptions {
   /** For `sessions`: reports only sessions that match, as in `sessions.kill-matching`. */
   readonly filter?: JsonObject | undefined;
-  /** For `health` and `license`. */
+  /** For `health` and `license`, and for `sessions`, where they apply to each account. */
   readonly limits?: readonly WatchLimit[] | undefined;
   /** For `certificate`: days before its end. */
   readonly days?: readonly unknown[] | undefined;
@@ -74,10 +73,8 @@ const DEFAULT_LICENSE_LIMITS: readonly WatchLimit[] = [{ name: '*', above: 90, r
 export const WATCH_KINDS = {
   sessions: {
     operation: 'sessions.list',
-    createTracker: ({ filter }, _clock, _appliance, getClockOffsetSeconds) => {
-      if (filter) parseSessionFilter(filter);
-      return new SessionTracker(filter, getClockOffsetSeconds);
-    },
+    createTracker: ({ filter, limits }, _clock, _appliance, getClockOffsetSeconds) =>
+      new SessionTracker(filter, getClockOffsetSeconds, limits),
     identity: ({ filter }) => filter ?? null,
   },
   health: {

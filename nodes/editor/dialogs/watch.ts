@@ -4,7 +4,11 @@ import { isVariableReference, renderMarkup, showError, toPropertyText } from '..
 
 const WATCH_KINDS = ['sessions', 'health', 'system', 'cluster', 'license', 'certificate', 'configuration'];
 /** The kinds of watch that use a property, as in the rows of the form. */
-const KINDS_BY_PROPERTY: Record<string, readonly string[]> = { limits: ['health', 'license'], filter: ['sessions'], days: ['certificate'] };
+const KINDS_BY_PROPERTY: Record<string, readonly string[]> = {
+  limits: ['health', 'license', 'sessions'],
+  filter: ['sessions'],
+  days: ['certificate'],
+};
 
 /** Checks a property of a watch. Properties of another kind are always valid. */
 export function checkWatch(node: RedNode, value: unknown, property: string): true | string {
@@ -60,7 +64,7 @@ export function openWatch(node: RedNode): void {
       $(this).toggle(String($(this).attr('data-watch')).split(' ').includes(kind));
     });
     renderMarkup($('#gateway-watch-about'), node._(`watch.about.${kind}`));
-    $('#node-input-limits').attr('placeholder', kind === 'license' ? node._('watch.limits-license') : node._('watch.limits-health'));
+    if (KINDS_BY_PROPERTY.limits?.includes(kind)) $('#node-input-limits').attr('placeholder', node._(`watch.limits-${kind}`));
     for (const property of ['every', ...Object.keys(KINDS_BY_PROPERTY)]) check(property);
     RED.tray.resize();
   };

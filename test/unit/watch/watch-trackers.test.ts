@@ -46,6 +46,89 @@ function refuses(make: () => Tracker<never>, ...saved: unknown[]): void {
   for (const one of saved) expect(() => make().restore(one), JSON.stringify(one)).toThrow('has another shape');
 }
 
+describe('the limits of accounts in a watch of sessions', () => {
+  const session = (id: string, name: string, address: string): JsonObject => ({
+    'session-id': id,
+    'active-user-name': name,
+    'source-ip': address,
+    'authentication-realm': 'Users',
+    'user-roles': 'Staff',
+  });
+  const limits = [
+    { name: 'sessions', above: 2 },
+    { name: 'addresses', above: 1 },
+  ];
+  const find = (given: readonly WatchLimit[], ...checks: JsonObject[][]): unknown[] =>
+    looks(() => new SessionTracker(undefined, undefined, given), ...checks).map((events) =>
+      (events as { event: string; name?: string; account?: string; value?: number; limit?: number }[])
+        .filter(({ event }) => event === 'over' || event === 'within')
+        .map(({ event, name, account, value, limit }) => [event, name, account, value, limit]),
+    );
+
+  it('the limits of accounts report an account once when it is over, and once when it is within', () => {
+    const one = session('1', 'Anna', '10.0.0.1');
+    const two = session('2', 'anna ', '10.0.0.2');
+    const three = session('3', 'ANNA', '10.0.0.2');
+    expect(find(limits, [one], [one, two], [one, two, three], [one, two, three], [three], [])).toEqual([
+      [],
+      [['over', 'addresses', 'Anna', 2, 1]],
+      [['over', 'sessions', 'Anna', 3, 2]],
+      [],
+      [
+        ['within', 'sessions', 'ANNA', 1, 2],
+        ['within', 'addresses', 'ANNA', 1, 1],
+      ],
+      [],
+    ]);
+  });
+
+  it('the limits of accounts count only sessions that match the filter, and list those of the account', () => {
+    const tracker = new SessionTracker({ 'user-roles': 'Staff' }, undefined, [{ name: 'sessions', above: 1 }]);
+    tracker.update([]);
+    const outsider = { ...session('9', 'ben', '10.0.0.9'), 'user-roles': 'Guests' };
+    const { events } = tracker.update([session('1', 'ben', '10.0.0.1'), outsider]);
+    expect(events.map(({ event }) => event)).toEqual(['started']);
+    const sessions = [session('1', 'ben', '10.0.0.1'), session('2', 'ben', '10.0.0.1')];
+    expect(tracker.update([...sessions, outsider]).events.at(-1)).toEqual({
+      event: 'over',
+      name: 'sessions',
+      account: 'ben',
+      value: 2,
+      limit: 1,
+      sessions,
+    });
+  });
+
+  it('the limits of accounts start with a baseline when they are new or changed, and keep an account that ended within', () => {
+    const both = [session('1', 'ben', '10.0.0.1'), session('2', 'ben', '10.0.0.1')];
+    const withoutLimits = new SessionTracker();
+    withoutLimits.update(both);
+    const tracker = new SessionTracker(undefined, undefined, [{ name: 'sessions', above: 1 }]);
+    tracker.restore(JSON.parse(JSON.stringify(withoutLimits.save())));
+    expect(tracker.update(both).events).toEqual([]);
+    expect(tracker.update([]).events.map(({ event }) => event)).toEqual(['ended', 'ended', 'within']);
+  });
+
+  it('the limits of accounts accept only sessions and addresses with above', () => {
+    for (const wrong of [
+      { name: 'CPU', above: 1 },
+      { name: 'sessions', below: 1 },
+    ])
+      expect(getThrownError(() => new SessionTracker(undefined, undefined, [wrong]))).toMatchObject({
+        code: 'BAD_CONFIG',
+        message: expect.stringContaining('needs the name sessions or addresses, and above') as string,
+      });
+    const make = (): SessionTracker => new SessionTracker(undefined, undefined, limits);
+    refuses(
+      make,
+      { rows: [], accounts: [] },
+      { rows: [], accounts: { limits: [1], states: [] } },
+      { rows: [], accounts: { limits: [], states: [1] } },
+    );
+    refuses(make, { rows: [], accounts: { limits: [], states: [['a', 'b', 1, 0]] } });
+  });
+});
+
 describe('evaluateLimit and readLimits', () => {
   /** The crossings of a limit by consecutive values, such as `above 90`. */
   const crossings = (limit: Omit<WatchLimit, 'name'>, ...values: number[]): (string | undefined)[] => {
