@@ -88,12 +88,12 @@ export function notifyFactsChanged(): void {
   onChanged();
 }
 
-/** Records what a run shows. Runs that only read folders of this machine show nothing about the appliance. */
+/** Records what a run shows. Runs of a rehearsal, and those that only read folders of this machine, show nothing about the appliance. */
 export function recordRun(key: string, run: EndedRun): void {
   const { operation, envelope } = run;
   const isOutcome = operation === 'backup.run' || (operations.get(operation)?.effect ?? 'read') !== 'read';
   const isContact = envelope.requests > 0 || envelope.logins > 0 || UNREACHABLE_CODES.has(envelope.code ?? 'BAD_INPUT');
-  if (!isContact && !(isOutcome && !envelope.dryRun)) return;
+  if (envelope.rehearsal || (!isContact && !(isOutcome && !envelope.dryRun))) return;
   const facts = ensureFacts(key);
   facts.version++;
   if (isContact) recordContact(facts, run);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { resetFacts } from '../../nodes/overview/known-facts';
+import { getFacts, recordRun, resetFacts } from '../../nodes/overview/known-facts';
 import { NodeRedHarness } from '../helpers/node-red';
 
 interface Overview {
@@ -27,6 +27,11 @@ const disable = (more: object = {}): Record<string, unknown> => ({
   fields: { server: { type: 'str', value: 'System Local' }, username: { type: 'str', value: 'contractor1' } },
   ...more,
 });
+
+const emptyEnvelope = {
+  ...{ ok: true, operation: '', appliance: 'a', request: null, status: 200, result: { info: [], warnings: [], errors: [] }, changed: null },
+  ...{ dryRun: false, requests: 0, retries: 0, logins: 0, ms: 1, at: '2026-11-23T04:00:00.000Z' },
+};
 
 describe('the overview', () => {
   const rig = new NodeRedHarness('node-red', { sessions: 30 });
@@ -144,6 +149,18 @@ describe('the overview', () => {
     resetFacts();
     await rig.deploy({ nodes: [backups] });
     expect(await first()).toMatchObject({ backup: { value: { ok: true } }, problems: [] });
+  });
+
+  it('the overview ignores runs of a rehearsal, and a search does not count as all sessions', () => {
+    const envelope = { ...emptyEnvelope, operation: 'sessions.list', total: 7, requests: 1 };
+    const run = { operation: 'sessions.list', input: {}, data: [], envelope, initiator: undefined };
+    recordRun('a', { ...run, envelope: { ...envelope, rehearsal: true } });
+    expect(getFacts('a')).toBeUndefined();
+    recordRun('a', { ...run, input: { name: 'j.doe' } });
+    expect(getFacts('a')).toMatchObject({ contact: { value: { code: null } } });
+    expect(getFacts('a')?.sessions).toBeUndefined();
+    recordRun('a', run);
+    expect(getFacts('a')?.sessions?.value).toBe(7);
   });
 
   it('the overview lists the appliances of an inventory', async () => {

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Gateway } from '../../src/gateway';
+import { Gateway, type GatewayOptions } from '../../src/gateway';
 import type { ExchangeLogEntry } from '../../src/http/exchange-log';
 import { LightAbortController } from '../../src/model/abort';
 import type { Envelope } from '../../src/model/envelope';
@@ -35,6 +35,20 @@ function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 describe('A gateway', () => {
+  it('a gateway reports each ended run once, not the plans of an approval, and survives a failing observer', async () => {
+    const simulator = await startTestSimulator();
+    const ended: string[] = [];
+    const onRunEnd: GatewayOptions['onRunEnd'] = ({ operation, envelope, data, initiator }) => {
+      ended.push(`${operation} ${String(envelope.ok)} ${String(data !== undefined)} ${initiator?.actor ?? ''}`);
+      throw new Error('The observer fails.');
+    };
+    const gateway = new Gateway(settingsFor(simulator), { onRunEnd });
+    onTestFinished(() => gateway.close());
+    await gateway.run('users.disable', user, { approve: () => Promise.resolve(APPROVED), initiator: { actor: 'anna' } });
+    expect(await expectFailure(gateway.run('users.disable', { ...user, username: 'nobody' }))).toMatchObject({ code: 'NOT_FOUND' });
+    expect(ended).toEqual(['users.disable true true anna', 'users.disable false false ']);
+  });
+
   it('a gateway reports its name, running requests, counters, clock offset and the certificates of the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const seen = (): unknown[] => [gateway.name, gateway.isBusy, gateway.counters().runs, gateway.exchanges().length];
