@@ -9,7 +9,7 @@ import { runExclusiveImport } from '../transfer/import';
 import { assertAuthenticManifest } from './authenticity';
 import { findLatestBackup, findBackupByName, readBackupManifests } from './backup-index';
 import type { BackupFile, BackupManifest } from './manifest';
-import { isUnchanged, openRegularFile, type RegularFile } from '../files/open-regular-file';
+import { isFileUnchanged, openRegularFile, type RegularFile } from '../files/open-regular-file';
 import { readIdentity } from '../run/identity';
 import { createBackup, type BackupInput } from './run';
 import { openCheckedContent } from './stored-file';
@@ -54,7 +54,7 @@ export async function restoreBackup(input: RestoreInput, call: OperationContext)
         call.addToEnvelope({ before: await backUpBeforeRestore({ ...toBackupInput(file, input), folder }, call) });
       }
       // The file may have been removed or replaced while this run waited.
-      if (!(await isUnchanged(opened)))
+      if (!(await isFileUnchanged(opened)))
         throw badInput(safeMessage`${opened.path} was removed or changed after the check. Nothing was restored.`);
       const source = toImportSource(opened, file, passphrase);
       return file.kind === 'xml'

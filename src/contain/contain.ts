@@ -6,7 +6,7 @@ import type { JsonObject } from '../model/json';
 import type { RecordSigner } from '../model/record-signer';
 import { safeMessage, trusted } from '../model/safe-message';
 import { isPastContainmentEnd, forgetContainmentEnd, recordContainmentEnd } from './containment-end';
-import { createNameMatcher, findSimilarNames, NAME_MATCHES, type NameMatch } from '../model/user-names';
+import { createNameMatcher, findSimilarNames, NAME_MATCH_MODES, type NameMatch } from '../model/user-names';
 import { getSubjectName, type ContainedAccount, type ContainmentRecord } from './containment-record';
 import { readContainments, getContainmentStores, type StoredContainment, type ContainmentStore } from './containment-store';
 
@@ -139,7 +139,7 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
 
 /** Returns the wider of two comparisons: a second containment must not let anybody in. */
 function toMatch(first: NameMatch = 'exact', second: NameMatch = 'exact'): { match?: NameMatch } {
-  const match = NAME_MATCHES.indexOf(first) > NAME_MATCHES.indexOf(second) ? first : second;
+  const match = NAME_MATCH_MODES.indexOf(first) > NAME_MATCH_MODES.indexOf(second) ? first : second;
   return match === 'exact' ? {} : { match };
 }
 
@@ -276,7 +276,7 @@ export async function endContainment({ record, store }: StoredContainment, actio
 }
 
 /** The data of `list`. */
-export async function listContained(appliance: string): Promise<JsonObject[]> {
+export async function listContainments(appliance: string): Promise<JsonObject[]> {
   return (await readContainments(appliance)).map(({ record }) => ({
     id: record.id,
     ...pickContainedSubject(record),

@@ -1,6 +1,6 @@
 import { coordinationKey } from '../model/coordination';
 import { isObject } from '../model/json';
-import { NAME_MATCHES, type NameMatch } from '../model/user-names';
+import { NAME_MATCH_MODES, type NameMatch } from '../model/user-names';
 
 /**
  * A local account that was enabled when the person was contained. `wanted`: it is not disabled yet. `sending`: the request to disable it may
@@ -43,7 +43,7 @@ export function isContainmentRecord(value: unknown): value is ContainmentRecord 
     [id, appliance, since, until].every((text) => typeof text === 'string' && text !== '') &&
     !Number.isNaN(Date.parse(String(until))) &&
     (typeof name === 'string') !== (typeof address === 'string') &&
-    (match === undefined || NAME_MATCHES.some((known) => known === match)) &&
+    (match === undefined || NAME_MATCH_MODES.some((known) => known === match)) &&
     typeof ended === 'number' &&
     typeof releasing === 'boolean' &&
     Array.isArray(accounts) &&

@@ -33,7 +33,7 @@ export async function openRegularFile(path: string, noFollow = O_NOFOLLOW, maxBy
 }
 
 /** True when the path still names this file and nobody has written to it since it was opened. */
-export async function isUnchanged({ path, stats }: RegularFile): Promise<boolean> {
+export async function isFileUnchanged({ path, stats }: RegularFile): Promise<boolean> {
   const current = await lstat(path, { bigint: true }).catch(() => undefined);
   return current?.ino === stats.ino && current.dev === stats.dev && current.size === stats.size && current.mtimeNs === stats.mtimeNs;
 }

@@ -1,4 +1,4 @@
-import { areFromSameProcess } from './journal-files';
+import { areFilesOfSameProcess } from './journal-files';
 
 /** The id of an entry begins with the name of the file that announced it. */
 const ENTRY_ID = /^(\d{8}-[0-9a-f]{8}-\d+-[0-9a-f]{12})-\d+$/;
@@ -46,7 +46,7 @@ export class EntryOrigins {
       const others = lines.filter(({ file }) => file !== home);
       const misplaced = own.slice(MAX_LINES).map((line) => ({ ...line, id, why: 'it repeats an entry' }));
       const room = own.length === 0 ? 0 : Math.max(0, MAX_LINES - own.length);
-      const foreign = others.filter(({ file }, index) => index >= room || !areFromSameProcess(file, home));
+      const foreign = others.filter(({ file }, index) => index >= room || !areFilesOfSameProcess(file, home));
       return [...misplaced, ...foreign.map((line) => ({ ...line, id, why: `its entry belongs to ${home}` }))];
     });
   }

@@ -38,7 +38,7 @@ export async function listFileNames(folder: string): Promise<string[]> {
 }
 
 /** Returns whether two files were written by the same process, as far as their names tell. */
-export function areFromSameProcess(one: string, other: string): boolean {
+export function areFilesOfSameProcess(one: string, other: string): boolean {
   const [, , host, pid] = FILE_NAME.exec(one) ?? [];
   const [, , otherHost, otherPid] = FILE_NAME.exec(other) ?? [];
   return host !== undefined && host === otherHost && pid === otherPid;

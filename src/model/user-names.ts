@@ -1,7 +1,7 @@
 /** How a user name is compared: `ignore-domain` also ignores the case. */
-export type NameMatch = (typeof NAME_MATCHES)[number];
+export type NameMatch = (typeof NAME_MATCH_MODES)[number];
 
-export const NAME_MATCHES = ['exact', 'ignore-case', 'ignore-domain'] as const;
+export const NAME_MATCH_MODES = ['exact', 'ignore-case', 'ignore-domain'] as const;
 
 /** The maximum number of similar names that are reported. */
 const MAX_SIMILAR_NAMES = 20;

@@ -33,7 +33,7 @@ for (const letter of LETTERS) NAME_BYTE[letter.charCodeAt(0)] = 2;
 for (const sign of '0123456789-.') NAME_BYTE[sign.charCodeAt(0)] = 1;
 
 /** Returns how many bytes hold complete characters; a chunk may end inside a character. */
-export function countCompleteCharacterBytes(chunk: Buffer): number {
+export function countBytesOfCompleteCharacters(chunk: Buffer): number {
   const { length } = chunk;
   for (let back = 1; back <= 3; back++) {
     const byte = chunk[length - back] as number;

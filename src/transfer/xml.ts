@@ -5,7 +5,7 @@ import {
   AMPERSAND,
   CLOSING_BRACKET,
   BYTE_CLASS,
-  countCompleteCharacterBytes,
+  countBytesOfCompleteCharacters,
   findEndOfName,
   AttributeNames,
   ILLEGAL_CHARACTER,
@@ -59,7 +59,7 @@ export class XmlCheck {
   }
 
   #scan(chunk: Buffer): void {
-    const completeLength = this.#isUtf8 ? countCompleteCharacterBytes(chunk) : chunk.length;
+    const completeLength = this.#isUtf8 ? countBytesOfCompleteCharacters(chunk) : chunk.length;
     let at = 0;
     while (at < completeLength) {
       const next = this.#step(chunk, at, completeLength);

@@ -77,7 +77,7 @@ describe('the status after a message', () => {
     expect(statusForErrorCode('ABORTED')).toEqual({ fill: 'grey', shape: 'ring', key: 'cancelled' });
   });
 
-  it('the status after a message names a missing field and holds the end of a pause', () => {
+  it('the status after a message names a missing field, or the end of a pause', () => {
     const label = (field: string, english: string): string => (field === 'server' ? english : 'Ein langes Wort dafür');
     const missing = (name: string): GatewayError => new GatewayError('BAD_INPUT', 'x', { missing: { name, label: 'Auth server' } });
     expect(statusForError(missing('server'), label)).toMatchObject({ key: 'needs', values: { field: 'Auth server' } });

@@ -39,7 +39,7 @@ describe('CI', () => {
     expect(jobs.everything?.steps.flatMap(({ run = [] }) => run)).toEqual(['bash .ci/run']);
   });
 
-  it.each(['ci', 'release'])('%s.yml has read permission only, and jobs declare what they need beyond', (name) => {
+  it.each(['ci', 'release'])('the workflow %s.yml has only read permission, and its jobs declare further permissions', (name) => {
     expect(yaml<Workflow>(`.github/workflows/${name}.yml`).permissions).toEqual({ contents: 'read' });
   });
 });

@@ -1,5 +1,12 @@
 import { closeAction, openAction, saveAction } from './action';
-import { checkAppliance, checkPollInterval, checkFields, checkApprovalMinutes, checkOperation, checkOutput } from './action-validators';
+import {
+  checkAppliance,
+  checkPollInterval,
+  checkFields,
+  checkApprovalMinutes,
+  checkOperation,
+  checkOutputProperty,
+} from './action-validators';
 import { checkInventoryChoice, checkRolloutOption, checkSelection } from './many-appliances';
 import { presetAppliance, inputLabel, actionLabel, outputLabel } from './action-label';
 
@@ -17,7 +24,7 @@ export const actionNodeValidators = {
   appliance: createValidator(checkAppliance),
   operation: createValidator(checkOperation),
   fields: createValidator(checkFields),
-  output: createValidator(checkOutput),
+  output: createValidator(checkOutputProperty),
   minutes: createValidator(checkApprovalMinutes),
   every: createValidator(checkPollInterval),
   inventory: createValidator(checkInventoryChoice),

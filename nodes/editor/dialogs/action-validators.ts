@@ -25,7 +25,7 @@ export function checkOperation(node: RedNode, value: unknown): Verdict {
   return RED.utils.validateTypedProperty(value, type, {});
 }
 
-export function checkOutput(node: RedNode, value: unknown): Verdict {
+export function checkOutputProperty(node: RedNode, value: unknown): Verdict {
   const property = toPropertyText(value);
   if (property === '' || isVariableReference(property)) return true;
   const first = property.split(/[.[]/, 1)[0] ?? '';

@@ -1,5 +1,5 @@
 import { canBeWholePayload, listOutputPorts, type OutputPort } from '../../common/rules';
-import { checkOperation, checkOutput } from './action-validators';
+import { checkOperation, checkOutputProperty } from './action-validators';
 import { FieldRow, showFieldRows } from '../fields/field-row';
 import { isForManyAppliances, openManyAppliances, saveManyAppliances } from './many-appliances';
 import { setHelpNode } from '../help';
@@ -247,7 +247,7 @@ function openOutput(node: RedNode): void {
   // A handwritten flow may have no `output`. Then the runtime uses the payload, while an empty value means none.
   if (node.output === undefined) input.val('payload');
   input.typedInput({ types: [{ value: 'msg', label: 'msg.' }] });
-  const check = (): void => showError($('.gateway-output-error'), checkOutput(node, input.typedInput('value')));
+  const check = (): void => showError($('.gateway-output-error'), checkOutputProperty(node, input.typedInput('value')));
   input.on('change keyup paste', check);
   check();
   labelTypedInput(input);

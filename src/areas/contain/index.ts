@@ -1,5 +1,5 @@
 import { toApplianceHash } from '../../contain/containment-record';
-import { containUsers as containPerson, listContained, releaseContainment as releasePerson } from '../../contain/contain';
+import { containUsers as containPerson, listContainments, releaseContainment as releasePerson } from '../../contain/contain';
 import { getContainmentStores } from '../../contain/containment-store';
 import { badInput } from '../../model/error';
 import { defineArea, listField, numberField, defineOperation, subjectField, textField, type OperationContext } from '../../model/operation';
@@ -161,7 +161,7 @@ export const containArea = defineArea({
       summary: { found: '__n__ are contained at __appliance__.', 'found-one': '1 is contained at __appliance__.' },
       data: 'array of `{ id, name, disabled, pending, since, until, ended-meanwhile }`; `pending`: servers whose account is still to be disabled',
       fields: { folder: folderField },
-      run: ({ folder: path }, call) => listContained(registerFolder(path, call)),
+      run: ({ folder: path }, call) => listContainments(registerFolder(path, call)),
       example: { input: {}, request: '' },
     }),
   },

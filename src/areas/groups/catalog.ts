@@ -5,7 +5,7 @@ import { asGatewayError, badInput, GatewayError } from '../../model/error';
 import type { OperationContext } from '../../model/operation';
 import { encodedPath } from '../../model/path';
 import { isObject, type JsonObject } from '../../model/json';
-import { hasIdentity, GroupIndex, type DirectoryKind } from './group-index';
+import { hasGroupIdentity, GroupIndex, type DirectoryKind } from './group-index';
 import { trusted, safeMessage } from '../../model/safe-message';
 
 /** Identifies a group catalog by its server and directory kind. */
@@ -26,7 +26,7 @@ export async function readCatalog(catalog: GroupCatalog, call: OperationContext)
 function extractGroups(catalog: GroupCatalog, document: JsonObject): JsonObject[] {
   const list = document[LIST_KEYS[catalog.directory]];
   const groups = Array.isArray(list) ? (list as unknown[]) : undefined;
-  if (groups?.every((group): group is JsonObject => isObject(group) && hasIdentity(group, catalog.directory))) return groups;
+  if (groups?.every((group): group is JsonObject => isObject(group) && hasGroupIdentity(group, catalog.directory))) return groups;
   const what = groups ? 'has a group without identity (sid, name or dn)' : `has no ${LIST_KEYS[catalog.directory]}`;
   throw new GatewayError(
     'BAD_RESPONSE',
@@ -105,7 +105,8 @@ export function parseGroups(input: GroupCatalog & { groups: unknown }, identityO
       if (typeof group[key] !== 'string' || group[key] === '')
         throw badInput(safeMessage`groups[${index}] has no ${trusted(key)}. Nothing was sent.`);
     }
-    if (!hasIdentity(group, input.directory)) throw badInput(safeMessage`groups[${index}] has neither sid nor name. Nothing was sent.`);
+    if (!hasGroupIdentity(group, input.directory))
+      throw badInput(safeMessage`groups[${index}] has neither sid nor name. Nothing was sent.`);
     return group;
   });
   return uniqueGroups(groups, new GroupIndex([], input.directory));

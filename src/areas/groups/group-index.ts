@@ -5,7 +5,7 @@ export type DirectoryKind = 'ad' | 'ldap';
 const IDENTITY_KEYS = { ad: ['sid', 'name'], ldap: ['dn'] } as const;
 
 /** Whether a group has a field that identifies it. */
-export function hasIdentity(group: JsonObject, directory: DirectoryKind): boolean {
+export function hasGroupIdentity(group: JsonObject, directory: DirectoryKind): boolean {
   return readIdentities(group, directory).length > 0;
 }
 

@@ -6,12 +6,12 @@ import { countSessions, listSessions } from './list-sessions';
 import { isObject, type JsonObject } from '../../model/json';
 import type { SessionMatcher } from './session-filter';
 import { trusted, safeMessage, type SafeMessage } from '../../model/safe-message';
-import { createNameMatcher, findSimilarNames, NAME_MATCHES, type NameMatch } from '../../model/user-names';
+import { createNameMatcher, findSimilarNames, NAME_MATCH_MODES, type NameMatch } from '../../model/user-names';
 
 export const nameMatchField = choiceField(
   'Match',
   'How names are compared, always without spaces around them: exactly, without case, or without case and domain. `ignore-domain` takes `CORP\\j.doe`, `J.Doe` and `j.doe@corp.example` for one person.',
-  NAME_MATCHES,
+  NAME_MATCH_MODES,
   { guard: true, default: 'exact' },
 );
 

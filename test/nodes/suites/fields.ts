@@ -110,7 +110,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect(error.message).toMatch(/^name /);
     });
 
-    it('a field of the node names the source it read, even below a missing property', async () => {
+    it('an error about a field of the node names its source, even below a missing property', async () => {
       const error = await refusal({ ...get, fields: { path: { type: 'msg', value: 'nothing.there' } } }, { payload: role });
       expect(error.message).toBe('path (Path) comes from msg.nothing.there, which is empty or missing.');
     });

@@ -91,7 +91,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: 1 }));
     });
 
-    it('a redeploy ends the running messages of an appliance that alone changes', async () => {
+    it('a redeploy of only the appliance ends its running messages', async () => {
       await rig.deploy({ nodes: [info], credentials });
       const node = rig.node('n1') as unknown as { _complete(msg: unknown, error: unknown): void };
       const complete = vi.spyOn(node, '_complete').mockImplementation(() => undefined);
@@ -212,7 +212,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       await rig.until(() => isDeepStrictEqual(rig.statuses().at(-1), wanted));
     });
 
-    it('the status of a later message is its own again', () => {
+    it('the status of a later message replaces an error of an earlier one', () => {
       const shown: { text?: string }[] = [];
       const status = new StatusReporter(
         { _: (key: string) => key } as never,

@@ -369,7 +369,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       ]);
     });
 
-    it('the dialog routes try a rejected password once although all fail twice, and never show it', async () => {
+    it('the dialog routes send a rejected password once for several appliances, and never show it', async () => {
       await deploy([], {}, { inv: wrong });
       const logins = fleet.appliances.map((appliance) => appliance.logins);
       for (const code of ['LOGIN_REJECTED', 'LOGIN_PAUSED']) {
@@ -402,7 +402,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
   describe('an inventory', () => {
     const one = { type: 'gateway-system', operation: 'info', appliance: '', applianceFrom: 'msg' };
 
-    it('an inventory has appliances that messages can name, besides those of nodes', async () => {
+    it('an inventory has appliances that messages can select by name, like appliance nodes', async () => {
       await deploy([one]);
       const info = async (appliance: string): Promise<unknown> =>
         expectSuccess(await rig.run({ payload: 1, appliance })).envelope.appliance;

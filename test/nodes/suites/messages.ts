@@ -151,7 +151,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect((failure as { toString: () => string }).toString()).toBe(error.message);
     });
 
-    it('a failure that concerns every message gives each its own envelope', async () => {
+    it('a configuration error gives each message its own envelope', async () => {
       await rig.deploy({ nodes: [{ ...list, appliance: 'gone', failures: 'output' }] });
       const [first, second] = [expectSecondOutput(await rig.run({ payload: 1 })), expectSecondOutput(await rig.run({ payload: 2 }))];
       expect(first.envelope).toMatchObject({ code: 'BAD_CONFIG' });

@@ -8,7 +8,7 @@ import {
   listWriteLines,
 } from '../../helpers/simulated-appliance';
 import { parseGroups } from '../../../src/areas/groups/catalog';
-import { hasIdentity, GroupIndex } from '../../../src/areas/groups/group-index';
+import { hasGroupIdentity, GroupIndex } from '../../../src/areas/groups/group-index';
 import type { JsonObject } from '../../../src/model/json';
 import { eventually } from '../../helpers/eventually';
 
@@ -188,13 +188,13 @@ describe('GroupIndex and parseGroups', () => {
     expect(found(list, { group: 'A' })).toBe(-1);
     expect(found(list, { sid: 7, name: 'A' })).toBe(0);
     expect(new GroupIndex(list, 'ad').has({ name: 'E' })).toBe(false);
-    expect([{ sid: 'S' }, { name: 'n' }, { sid: '', name: '' }, { dn: 'cn=a' }].map((group) => hasIdentity(group, 'ad'))).toEqual([
+    expect([{ sid: 'S' }, { name: 'n' }, { sid: '', name: '' }, { dn: 'cn=a' }].map((group) => hasGroupIdentity(group, 'ad'))).toEqual([
       true,
       true,
       false,
       false,
     ]);
-    expect([{ dn: 'cn=a' }, { name: 'n' }].map((group) => hasIdentity(group, 'ldap'))).toEqual([true, false]);
+    expect([{ dn: 'cn=a' }, { name: 'n' }].map((group) => hasGroupIdentity(group, 'ldap'))).toEqual([true, false]);
   });
 
   it.each([

@@ -210,14 +210,14 @@ describe('appliance that ignores start', () => {
     expect(listRequestLines(simulator)).toHaveLength(3);
   });
 
-  it('sessions.list fails the list when it also clips the page, after one request in each of two tries', async () => {
+  it('sessions.list fails if the appliance also clips the page, after two tries with one request each', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { ignoresStart: true } });
     const error = await expectFailure(gateway.run('sessions.list'));
     expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/450.*200/)]);
     expect(listRequestLines(simulator)).toEqual([page(0), page(197), inOne(450), page(0), page(197), inOne(450)]);
   });
 
-  it('sessions.list fails the list when it reports no total', async () => {
+  it('sessions.list fails if the appliance reports no total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     simulator.fault({ match: isList, times: 9, stripField: 'active-users.total-matched-record-number' });
     const error = await expectFailure(gateway.run('sessions.list'));

@@ -9,7 +9,7 @@ import { assertAuthenticManifest, signManifest } from '../../../src/backup/authe
 import { claimBackupName, removeStaleClaims } from '../../../src/backup/name-claim';
 import { DecryptionStream, EncryptionStream, ENCRYPTION_METHOD, DECRYPTION_FAILED, macEquals } from '../../../src/backup/encryption';
 import type { BackupFile, BackupManifest } from '../../../src/backup/manifest';
-import { isUnchanged, openRegularFile } from '../../../src/files/open-regular-file';
+import { isFileUnchanged, openRegularFile } from '../../../src/files/open-regular-file';
 import { HOST_HASH } from '../../../src/files/atomic-file';
 import { expectFailure } from '../../helpers/simulated-appliance';
 import { withPatchedFileHandles } from '../../helpers/journal';
@@ -251,7 +251,7 @@ describe('openRegularFile', () => {
       utimesSync(path, 1, 1);
       const opened = await openRegularFile(path);
       change();
-      expect([what, await isUnchanged(opened)]).toEqual([what, there]);
+      expect([what, await isFileUnchanged(opened)]).toEqual([what, there]);
       await opened.handle.close();
     }
   });

@@ -248,7 +248,7 @@ describe('readStateBefore and readCurrentState', () => {
       expect((await readStateBefore(createPut(place, body), call))?.subject).toEqual({ paths: [toPath(place)], deep: false });
   });
 
-  it('readStateBefore and readCurrentState read a field from its resource if the run has just read that resource', async () => {
+  it('readStateBefore and readCurrentState take a field from its resource if the run has already read that resource', async () => {
     const { simulator, call } = await startServing({
       r: { name: 'r', 'a b': 'x', part: link('r/part') },
       'r/a%20b': { 'a b': 'x' },

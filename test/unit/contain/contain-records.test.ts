@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync,
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { toApplianceHash } from '../../../src/contain/containment-record';
-import { containUsers, listContained, releaseContainment } from '../../../src/contain/contain';
+import { containUsers, listContainments, releaseContainment } from '../../../src/contain/contain';
 import type { ContainmentActions } from '../../../src/contain/contain';
 import {
   isEnforcing,
@@ -777,7 +777,7 @@ describe('accounts of a containment', () => {
     here.accounts.set('s', true);
     here.faults.set('disable user-1 at s', new GatewayError('REJECTED', 'Not disabled.'));
     expect((await expectFailure(containUsers(user, hands()))).code).toBe('REJECTED');
-    expect(await listContained(APPLIANCE)).toMatchObject([{ disabled: [], pending: ['s'] }]);
+    expect(await listContainments(APPLIANCE)).toMatchObject([{ disabled: [], pending: ['s'] }]);
     here.accounts.set('s', false);
     expect((await releaseContainment({ name: 'user-1' }, hands())).enabled).toEqual([]);
     expect(here.accounts.get('s')).toBe(false);
@@ -799,7 +799,7 @@ describe('accounts of a containment', () => {
     here.faults.set('disable user-1 at s', new GatewayError('OUTCOME_UNKNOWN', 'No response.'));
     expect((await expectFailure(containUsers(user, hands()))).code).toBe('OUTCOME_UNKNOWN');
     here.accounts.set('s', false);
-    expect(await listContained(APPLIANCE)).toMatchObject([{ disabled: [], pending: ['s'] }]);
+    expect(await listContainments(APPLIANCE)).toMatchObject([{ disabled: [], pending: ['s'] }]);
     expect((await releaseContainment({ name: 'user-1' }, hands())).enabled).toEqual(['s']);
   });
 });

@@ -182,7 +182,7 @@ describe('listJournalEntries', () => {
   const idsIn = async (folder: string, more: object = {}): Promise<string[]> =>
     (await listJournalEntries(folder, { ...filter, ...more })).map(({ id }) => id);
 
-  it('listJournalEntries returns the newest entry first, also of one moment, within the given times', async () => {
+  it('listJournalEntries returns entries within the given times, the newest first', async () => {
     const folder = createJournal(
       chain(
         { at: toTime(1) },

@@ -462,7 +462,7 @@ describe('proveLogin', () => {
     expect(getUnprovableReason(checkSettings(settingsFor({ url: 'https://vpn.example.com' }, more)))).toBe(why);
   });
 
-  it('proveLogin ignores pauses, starts none and leaves no trace of its account', async () => {
+  it('proveLogin ignores pauses, starts none and stores nothing about its account', async () => {
     const { simulator, settings, coordination, session } = await driven();
     const transport = new Transport(settings);
     onTestFinished(() => transport.close());

@@ -97,7 +97,7 @@ describe('The coordination of several engines', () => {
     expect(waits).toBe(2);
   });
 
-  it('The coordination of several engines never runs two works with the same key at the same time, even if an engine starts meanwhile', async () => {
+  it('The coordination of several engines never runs two tasks with the same key at the same time, even if an engine starts meanwhile', async () => {
     let leave = (): void => undefined;
     const first = inventoryCoordination.runExclusive('changing', () => new Promise<void>((resolve) => (leave = resolve)));
     const end = shareBetweenProcesses(clocked().coordination, 'rank');

@@ -92,20 +92,23 @@ describe.each(table)('Random input of %s', (name, { fields, example }) => {
   const given = 'folder' in example.input ? { ...example.input, folder } : example.input;
   const free = Object.keys(fields).filter((field) => !PLACES.has(field));
 
-  it.runIf(free.length > 0)('a random run is accepted or rejected, and never causes a request that breaks the URL rules', async () => {
-    const server = await startRawServer(fine);
-    const gateway = gatewayFor(server);
-    const some = fc.record(Object.fromEntries(free.map((field) => [field, value])), { requiredKeys: [] });
-    await fc.assert(
-      fc.asyncProperty(some, fc.boolean(), fc.boolean(), async (odd, dryRun, rest) => {
-        server.requests.length = 0;
-        const input = rest ? { ...given, ...odd } : odd;
-        expect(await outcome(() => gateway.run(name, input, { dryRun, onPart: () => undefined }))).toBeUndefined();
-        expect(strange(server, name)).toEqual([]);
-      }),
-      RUNS,
-    );
-  });
+  it.runIf(free.length > 0)(
+    'a run with random input is accepted or rejected, and never sends a request that breaks the URL rules',
+    async () => {
+      const server = await startRawServer(fine);
+      const gateway = gatewayFor(server);
+      const some = fc.record(Object.fromEntries(free.map((field) => [field, value])), { requiredKeys: [] });
+      await fc.assert(
+        fc.asyncProperty(some, fc.boolean(), fc.boolean(), async (odd, dryRun, rest) => {
+          server.requests.length = 0;
+          const input = rest ? { ...given, ...odd } : odd;
+          expect(await outcome(() => gateway.run(name, input, { dryRun, onPart: () => undefined }))).toBeUndefined();
+          expect(strange(server, name)).toEqual([]);
+        }),
+        RUNS,
+      );
+    },
+  );
 
   it('a random run ends with an outcome for any response of the appliance', async () => {
     let answer = '';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createNameMatcher, findSimilarNames, NAME_MATCHES } from '../../../src/model/user-names';
+import { createNameMatcher, findSimilarNames, NAME_MATCH_MODES } from '../../../src/model/user-names';
 
 describe('comparison of user names', () => {
   it.each<[string, string, string[]]>([
@@ -15,9 +15,9 @@ describe('comparison of user names', () => {
     ['@corp', '@other', []],
     ['', 'x', []],
   ])('createNameMatcher takes %j and %j for one person with %j', (name, other, expected) => {
-    expect(NAME_MATCHES.filter((match) => createNameMatcher(name, match)(other))).toEqual(expected);
-    expect(NAME_MATCHES.filter((match) => createNameMatcher(other, match)(name))).toEqual(expected);
-    expect(NAME_MATCHES.filter((match) => createNameMatcher(name, match)(undefined))).toEqual([]);
+    expect(NAME_MATCH_MODES.filter((match) => createNameMatcher(name, match)(other))).toEqual(expected);
+    expect(NAME_MATCH_MODES.filter((match) => createNameMatcher(other, match)(name))).toEqual(expected);
+    expect(NAME_MATCH_MODES.filter((match) => createNameMatcher(name, match)(undefined))).toEqual([]);
   });
 
   it('findSimilarNames lists each similar name once, sorted, at most 20, without the name itself', () => {

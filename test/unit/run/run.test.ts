@@ -123,7 +123,7 @@ describe('RunOutcome.many', () => {
     expect(envelope.ok).toBe(false);
   });
 
-  it('RunOutcome.many can have several exchanges per item, each item with its own record', async () => {
+  it('RunOutcome.many supports several requests per item, with a separate record for each item', async () => {
     const server = await startRawServer(({ method, path }) => {
       if (method === 'GET') return httpResponse(path.endsWith('/gone') ? 404 : 200, '{"a":1}');
       return httpResponse(201, DONE);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Base64Decoder } from '../../../src/transfer/base64';
 import { XmlCheck } from '../../../src/transfer/xml';
-import { countCompleteCharacterBytes, findEndOfName, AttributeNames } from '../../../src/transfer/xml-bytes';
+import { countBytesOfCompleteCharacters, findEndOfName, AttributeNames } from '../../../src/transfer/xml-bytes';
 import { CarryBuffer, ElementStack } from '../../../src/transfer/xml-buffers';
 import { isValidCharacterReference, isDeclaredUtf8, readDoctype } from '../../../src/transfer/xml-prolog';
 import { checkBinary } from '../../helpers/binary-check';
@@ -153,11 +153,11 @@ describe('XmlCheck events', () => {
       const bytes = Buffer.from(text);
       for (let length = 0; length <= bytes.length; length++) {
         const whole = text.startsWith('a') && length > 0 && length < bytes.length ? 1 : length;
-        expect([text, length, countCompleteCharacterBytes(bytes.subarray(0, length))]).toEqual([text, length, whole]);
+        expect([text, length, countBytesOfCompleteCharacters(bytes.subarray(0, length))]).toEqual([text, length, whole]);
       }
     }
     // Other checks find bytes that are not characters.
-    expect([[0x80], [0x80, 0x80, 0x80, 0x80], [0x61, 0xf0]].map((bytes) => countCompleteCharacterBytes(Buffer.from(bytes)))).toEqual([
+    expect([[0x80], [0x80, 0x80, 0x80, 0x80], [0x61, 0xf0]].map((bytes) => countBytesOfCompleteCharacters(Buffer.from(bytes)))).toEqual([
       1, 4, 1,
     ]);
   });
