@@ -16,6 +16,7 @@ import { WatchNode, WATCH_NODE_TYPE } from './watch/watch-node';
 import { registerPreviewRoutes } from './admin/preview-route';
 import { registerFolderRoute } from './admin/folder-route';
 import { registerTryRoute } from './admin/try-route';
+import { registerRehearsalRoute } from './admin/rehearsal-route';
 
 /** Registers all node types and admin routes. Node-RED calls it once. */
 export default function gatewayNodes(red: NodeAPI): void {
@@ -52,6 +53,7 @@ export default function gatewayNodes(red: NodeAPI): void {
   registerPreviewRoutes(red);
   registerTryRoute(red);
   registerFolderRoute(red);
+  registerRehearsalRoute(red);
   registerHelpRoute(red);
 }
 

@@ -22,7 +22,14 @@ import { onInput, type DoneCallback, type SendCallback } from '../message/on-inp
 import { awaitBeforeSending, MessageRun } from './message-run';
 import { LastMessage } from '../message/last-message';
 import { assertDepth } from '../message/message-depth';
-import { getTargetAppliance, hasFailureOutput, hasMissingReference, parseNodeConfig, type NodeConfig } from './node-config';
+import {
+  getTargetAppliance,
+  hasFailureOutput,
+  hasMissingReference,
+  isConfiguredRehearsal,
+  parseNodeConfig,
+  type NodeConfig,
+} from './node-config';
 import {
   isEndingSessions,
   statusForError,
@@ -66,7 +73,10 @@ export class ActionNode {
     this.#config = parseNodeConfig({ red, node, area, status: this.#status, hasFailureOutput: hasFailureOutput(properties) }, properties);
     if (this.#config instanceof GatewayError) this.#status.report(statusForError(this.#config, (_field, label) => label));
     else if (hasMissingReference(this.#config)) this.#status.report({ ...statusForErrorCode('BAD_CONFIG'), key: 'no-appliance' });
-    if (!(this.#config instanceof GatewayError)) this.#reachability.switchTo(this.#config.applianceId);
+    if (!(this.#config instanceof GatewayError)) {
+      this.#reachability.switchTo(this.#config.applianceId);
+      this.#status.setRehearsal(isConfiguredRehearsal(this.#config));
+    }
     onInput(node, (message, send, done) => this.#receive(message, send, done));
     // Node-RED waits for `done` only if the handler has exactly two parameters.
     node.on('close', (_removed: boolean, done: () => void) => this.#close(done));
@@ -168,6 +178,7 @@ export class ActionNode {
     run.operation = selected.name;
     const gateway = appliance.gateway();
     run.appliance = gateway.name;
+    this.#status.setRehearsal(gateway.isRehearsal);
     config.enforcement?.enforceAt(appliance);
     const options = this.#prepare(run, config, selected);
     const values = selected.inputReader.read(run.message);

@@ -74,6 +74,10 @@ export class ManyAppliancesRunner {
     return getInventoryById(this.#id) === undefined;
   }
 
+  get isRehearsal(): boolean {
+    return getInventoryById(this.#id)?.isRehearsal === true;
+  }
+
   /** Returns the appliances of a message. Errors: `BAD_INPUT` if only the dialog may select them, `BAD_CONFIG` without an inventory. */
   async select(
     message: Message,

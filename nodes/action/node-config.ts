@@ -96,6 +96,12 @@ function createEnforcement(
   return new NodeEnforcement(red, node, status, { properties, ...area.events, hasFailureOutput, applianceId, selectTargets, folder });
 }
 
+/** Whether the appliance or inventory of the dialog rehearses. */
+export function isConfiguredRehearsal({ applianceId, manyAppliances }: NodeConfig): boolean {
+  if (manyAppliances) return manyAppliances.isRehearsal;
+  return applianceId !== undefined && getApplianceById(applianceId)?.isRehearsal === true;
+}
+
 /** Whether the configuration refers to a node that does not exist. */
 export function hasMissingReference({ applianceId, manyAppliances }: NodeConfig): boolean {
   if (manyAppliances) return manyAppliances.hasMissingInventory;

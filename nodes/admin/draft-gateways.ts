@@ -80,6 +80,8 @@ async function selectFirstGateway({ inventory, select }: JsonObject): Promise<Ga
 function getDraftGateway(red: NodeAPI, appliance: JsonObject): DialogTarget {
   const { properties, credentials, nodes, isDeployedAddress } = readDraftSettings(red, appliance);
   const settings = readApplianceSettings(red, properties, credentials, nodes);
+  const rehearsing = findRehearsingGateway(appliance, settings);
+  if (rehearsing) return { gateway: rehearsing, redactor: new Redactor().add(...listSecretValues(credentials)), isDeployedAddress: true };
   const cached = cachedDrafts.get(createDraftKey(appliance.id, settings));
   if (cached) {
     cached.timer.refresh();
@@ -89,6 +91,15 @@ function getDraftGateway(red: NodeAPI, appliance: JsonObject): DialogTarget {
   const created = { gateway: new Gateway(withDialogTimeouts(settings)), redactor: new Redactor().add(...listSecretValues(credentials)) };
   cacheDraftGateway(appliance.id, settings, created);
   return { ...created, isDeployedAddress };
+}
+
+/** A rehearsal in a dialog uses the copy of the deployed appliance. Undefined without one. Errors: `BAD_CONFIG` if it is not deployed. */
+export function findRehearsingGateway({ id }: Readonly<JsonObject>, { rehearsal, url }: Settings): Gateway | undefined {
+  if (rehearsal === undefined) return undefined;
+  const deployed = typeof id === 'string' ? getApplianceById(id) : undefined;
+  if (deployed?.properties.rehearsal !== rehearsal || deployed.properties.url !== url)
+    throw badConfig('The folder of the rehearsal is read only as deployed. Press Done and deploy, then try again.');
+  return deployed.gateway();
 }
 
 export function withDialogTimeouts(settings: Settings): Settings {

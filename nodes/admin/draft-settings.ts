@@ -51,6 +51,8 @@ export function readDraftSettings(red: NodeAPI, body: Readonly<JsonObject>): Dra
     if (!['url', 'credentials', 'nodes'].includes(name))
       properties[name] = resolveDraftValue(name, value, flowNode.properties, isSameDestination ? node.properties : undefined);
   }
+  // An editor that does not know the property must not reach the appliance behind a rehearsal.
+  if (body.rehearsal === undefined && node?.isRehearsal === true) properties.rehearsal = node.properties.rehearsal;
   const credentials: Record<string, unknown> = {};
   for (const name of Object.keys(APPLIANCE_CREDENTIALS)) {
     const value = typedCredentials[name];

@@ -4,6 +4,7 @@ import { asGatewayError } from '../../src/model/error';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { unwrapSystemInformation } from '../../src/run/identity';
 import { registerAdminRoute } from './admin-route';
+import { readFlowNode } from './draft-config-nodes';
 import { parseUrlOrigin } from './draft-settings';
 import type { DialogRouteResult } from './draft-gateways';
 import { loginAttempts } from './login-attempt-limit';
@@ -83,8 +84,8 @@ async function listAppliances(body: Readonly<JsonObject>): Promise<Record<string
  */
 async function testAppliances(red: NodeAPI, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<Record<string, unknown>> {
   const select = typeof body.select === 'string' && body.select !== '' ? body.select : '*';
-  // An id alone means the deployed inventory. With a source it is a draft.
-  if (body.source === undefined) {
+  // An id alone means the deployed inventory. With a source it is a draft. A rehearsal uses the copies of the deployed one.
+  if (body.source === undefined || isDraftRehearsal(red, body)) {
     const targets = await requireInventory(body).select(select);
     return createTestTable(await queryAppliances(targets, clientSignal));
   }
@@ -98,6 +99,16 @@ async function testAppliances(red: NodeAPI, body: Readonly<JsonObject>, clientSi
   } finally {
     inventory.close();
   }
+}
+
+/** Errors: `BAD_CONFIG` if the folder of the dialog is not deployed. */
+function isDraftRehearsal(red: NodeAPI, { id, rehearsal }: Readonly<JsonObject>): boolean {
+  const deployed = typeof id === 'string' ? getInventoryById(id) : undefined;
+  if (rehearsal === undefined) return deployed?.isRehearsal === true;
+  if (typeof rehearsal !== 'string' || rehearsal.trim() === '') return false;
+  if (!deployed?.isRehearsal || readFlowNode(red, deployed.id).properties.rehearsal !== rehearsal)
+    throw badConfig('The folder of the rehearsal is read only as deployed. Press Done and deploy, then try again.');
+  return true;
 }
 
 function createTestTable(results: readonly ApplianceResult[]): Record<string, unknown> {

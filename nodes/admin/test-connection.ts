@@ -9,7 +9,7 @@ import { unwrapSystemInformation } from '../../src/run/identity';
 import { registerAdminRoute } from './admin-route';
 import { readApplianceSettings } from '../appliance/appliance-node';
 import { readDraftSettings, listSecretValues } from './draft-settings';
-import { withDialogTimeouts, cacheDraftGateway } from './draft-gateways';
+import { findRehearsingGateway, withDialogTimeouts, cacheDraftGateway } from './draft-gateways';
 import { loginAttempts } from './login-attempt-limit';
 import type { Settings } from '../../src/model/settings';
 import { inspectUntrustedChain, type UntrustedChain } from './untrusted-chain';
@@ -38,6 +38,11 @@ export async function testConnection(red: NodeAPI, body: Readonly<JsonObject>, c
     const { properties, credentials, nodes } = readDraftSettings(red, body);
     redactor.add(...listSecretValues(credentials));
     settings = readApplianceSettings(red, properties, credentials, nodes);
+    const rehearsing = findRehearsingGateway(body, settings);
+    if (rehearsing) {
+      hasSucceeded = true;
+      return await readSystemInfo(rehearsing, clientSignal);
+    }
     loginAttempts.assertAllowed();
     // An existing API key would not prove that the typed credentials work. A pause must not hide that its cause was removed.
     gateway = new Gateway(withDialogTimeouts(settings), {

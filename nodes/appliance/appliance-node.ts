@@ -35,6 +35,11 @@ export interface ApplianceList {
 
 const applianceLists = new Set<ApplianceList>();
 
+/** Whether an appliance or inventory rehearses. */
+export function hasRehearsal({ rehearsal }: Readonly<Record<string, unknown>>): boolean {
+  return typeof rehearsal === 'string' && rehearsal.trim() !== '';
+}
+
 /** Lets messages name the appliances of a list. Returns a function that removes the list. */
 export function registerApplianceList(list: ApplianceList): () => void {
   applianceLists.add(list);
@@ -80,6 +85,11 @@ export class ApplianceNode {
   /** An accessor, so that inspecting the node does not show the credentials. */
   get credentials(): ApplianceCredentials {
     return this.#credentials;
+  }
+
+  /** Whether the dialog sets a folder to rehearse with, also if it cannot be used. */
+  get isRehearsal(): boolean {
+    return hasRehearsal(this.properties);
   }
 
   /** The gateway, or undefined before its first use. */
@@ -205,6 +215,7 @@ export function readApplianceSettings(
     brand: config.text('brand'),
     journal: config.text('journal'),
     dryRun: config.flag('dryRun'),
+    rehearsal: config.text('rehearsal'),
     pin: config.text('pin'),
     permissions: config.choice('permissions', PERMISSIONS),
     rate: config.number('rate'),

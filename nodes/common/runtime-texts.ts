@@ -4,6 +4,7 @@ import { ERROR_REASONS } from '../../src/model/error-reasons';
 export const RUNTIME_TEXTS = {
   status: {
     ...ERROR_REASONS,
+    rehearsal: 'rehearsal',
     working: 'working',
     running: '__n__ running',
     waiting: 'waiting',

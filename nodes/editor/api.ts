@@ -8,7 +8,7 @@ export type ApiResult = { ok: true; [name: string]: unknown } | { ok: false; cod
 export const APPLIANCE_PROPERTIES = [
   ...['name', 'url', 'login', 'realm', 'secondFactor', 'tls', 'proxy'],
   ...['timeout', 'transferTimeout', 'connections', 'vendor', 'brand'],
-  ...['pin', 'permissions', 'rate', 'waiting'],
+  ...['pin', 'permissions', 'rate', 'waiting', 'rehearsal'],
 ];
 export const APPLIANCE_CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey', 'signingKey'];
 

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeAPI } from 'node-red';
 import { DEFAULT_CREDENTIAL_SET, MAX_INVENTORY_BYTES } from '../../src/inventory';
@@ -56,6 +57,12 @@ function findConfigNodeId(red: NodeAPI, type: string, value: unknown): unknown {
   if (ids.length > 1 && !ids.includes(value))
     throw badConfig(safeMessage`Two nodes of type ${type} have the name ${value}. Give each a different name.`);
   return ids.includes(value) ? value : (ids[0] ?? value);
+}
+
+/** The snapshot folder of one appliance, with its name as a file name, below the folder of the inventory. */
+export function toRehearsalProperty(properties: NodeProperties, { name }: JsonObject): { rehearsal?: string } {
+  const folder = properties.text('rehearsal');
+  return folder === undefined ? {} : { rehearsal: join(folder, encodeURIComponent(String(name)).replace(/^\.+$/, '%2E')) };
 }
 
 /** Reads a file once it no longer changes. Errors: `BAD_CONFIG`. */

@@ -16,12 +16,19 @@ import { asGatewayError, type GatewayError } from '../../src/model/error';
 import type { JsonObject } from '../../src/model/json';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 import { CREDENTIAL_NAMES } from '../../src/model/setting-kinds';
-import { registerApplianceList, APPLIANCE_CREDENTIALS, getApplianceByName, readApplianceSettings } from '../appliance/appliance-node';
+import {
+  registerApplianceList,
+  APPLIANCE_CREDENTIALS,
+  getApplianceByName,
+  hasRehearsal,
+  readApplianceSettings,
+} from '../appliance/appliance-node';
 import {
   readAllowedHosts,
   readDefaults,
   MAX_EXTRA_CREDENTIAL_SETS,
   readStableFile,
+  toRehearsalProperty,
   resolveConfigNodeIds,
   readSetNames,
   storedCredentialName,
@@ -101,6 +108,11 @@ export class InventoryNode {
     return this.#fault;
   }
 
+  /** Whether its appliances are copies. */
+  get isRehearsal(): boolean {
+    return hasRehearsal(this.properties);
+  }
+
   get appliances(): InventoryAppliance[] {
     return this.#inventory?.appliances ?? [];
   }
@@ -174,7 +186,11 @@ export class InventoryNode {
       allowedHosts: readAllowedHosts(properties),
       gateways: inventoryGateways,
       toSettings: (values, credentials) =>
-        readApplianceSettings(this.#red, { ...values, ...resolveConfigNodeIds(this.#red, values) }, credentials),
+        readApplianceSettings(
+          this.#red,
+          { ...values, ...resolveConfigNodeIds(this.#red, values), ...toRehearsalProperty(properties, values) },
+          credentials,
+        ),
     });
   }
 

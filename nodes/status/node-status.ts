@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { Progress } from '../../src/model/operation';
 import type { RunOnManyProgress } from '../../src/inventory';
 import { formatCount, formatSize, type NodeStatusKey, type StatusText } from './status-text';
-import { translateCount, type TextValues } from '../common/i18n';
+import { translateCount, translateText, type TextValues } from '../common/i18n';
 import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
 /** The shortest time between two status updates, because the editor redraws for each. */
@@ -35,6 +35,7 @@ export class StatusReporter {
   readonly #awaitingApproval = new Set<object>();
   #lastStatus: StatusText | undefined;
   #unreachable: StatusText | undefined;
+  #isRehearsal = false;
   #batch: MessageBatch = { total: 0, failed: 0, failureKeys: new Set() };
   #idleSince = -Infinity;
   #drawnAt = -Infinity;
@@ -103,6 +104,13 @@ export class StatusReporter {
     this.#scheduleDraw();
   }
 
+  /** Shows whether the messages go to a copy of the appliance. */
+  setRehearsal(isRehearsal: boolean): void {
+    if (this.#isRehearsal === isRehearsal) return;
+    this.#isRehearsal = isRehearsal;
+    this.#scheduleDraw();
+  }
+
   /** Shows that the appliance is unreachable, unless the node has its own failure. Undefined clears it. */
   showUnreachable(status: StatusText | undefined): void {
     if (this.#unreachable === status) return;
@@ -130,7 +138,8 @@ export class StatusReporter {
     this.#timer = undefined;
     if (this.#closed) return;
     this.#drawnAt = performance.now();
-    this.#node.status(this.#running > 0 ? this.#busyStatus() : this.#idleStatus());
+    const status = this.#running > 0 ? this.#busyStatus() : this.#idleStatus();
+    this.#node.status(this.#isRehearsal ? toRehearsalStatus(this.#red, status) : status);
   }
 
   #busyStatus(): NodeStatus {
@@ -176,4 +185,11 @@ export class StatusReporter {
   #text(key: NodeStatusKey, values: TextValues = {}): string {
     return translateCount(this.#red, 'status', RUNTIME_TEXTS.status, key, values);
   }
+}
+
+/** Marks a status of a node that works on a copy. */
+export function toRehearsalStatus(red: NodeAPI, { text, ...style }: Exclude<NodeStatus, string>): NodeStatus {
+  const rehearsal = translateText(red, 'status.rehearsal', RUNTIME_TEXTS.status.rehearsal);
+  if (text === undefined || text === '') return { fill: 'blue', shape: 'ring', text: rehearsal };
+  return { ...style, text: `${rehearsal}: ${text}` };
 }

@@ -63,14 +63,14 @@ export class WatchNode {
       const gateway = appliance.gateway();
       this.#appliance = gateway.name;
       this.#watcher = new Watcher(gateway, {
-        ...readWatchSettings(properties, this.#definition, this.#node.id),
+        ...readWatchSettings(properties, this.#definition, this.#node.id, gateway.isRehearsal),
         onEvent: (event) => this.#send(event),
         onError: (error) => {
           reportReachability(appliance.id, error);
           this.#reportError(error);
         },
         onState: (state) => {
-          showWatchStatus(this.#red, this.#node, state);
+          showWatchStatus(this.#red, this.#node, state, gateway.isRehearsal);
           if (state.state === 'checked') reportReachability(appliance.id);
           else if (state.state === 'unreachable') reportReachability(appliance.id, new GatewayError('CONNECTION', 'It is unreachable.'));
         },
@@ -128,13 +128,19 @@ export class WatchNode {
 }
 
 /** Errors: `BAD_CONFIG` with the property. */
-function readWatchSettings(properties: NodeProperties, definition: Readonly<Record<string, unknown>>, id: string): WatchSettings {
+function readWatchSettings(
+  properties: NodeProperties,
+  definition: Readonly<Record<string, unknown>>,
+  id: string,
+  isRehearsal: boolean,
+): WatchSettings {
   const watch = properties.choice('watch', Object.keys(WATCH_KINDS) as [WatchKind, ...WatchKind[]]);
   const folder = properties.text('remember');
   return {
     watch,
     every: properties.number('every') ?? getWatchKind(watch).defaultIntervalSeconds ?? 60,
-    stateFile: folder === undefined ? undefined : join(folder, `watch-${encodeURIComponent(id)}.jsonl`),
+    // A rehearsal must not report the differences between the appliance and its copy.
+    stateFile: folder === undefined ? undefined : join(folder, `watch-${isRehearsal ? 'rehearsal-' : ''}${encodeURIComponent(id)}.jsonl`),
     filter: watch === 'sessions' ? parseWatchFilter(parseJsonProperty('filter', definition.filter)) : undefined,
     limits:
       watch === 'health' || watch === 'license' || watch === 'sessions'

@@ -1,15 +1,17 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { CheckSummary, WatchState } from '../../src/watch';
+import { toRehearsalStatus } from '../status/node-status';
 import { statusForErrorCode } from '../status/status-text';
 import { translateCount, translateText, type TextValues } from '../common/i18n';
 import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
 /** Shows the time and the result of the last check below the node. */
-export function showWatchStatus(red: NodeAPI, node: Node, state: WatchState): void {
-  node.status(toNodeStatus(red, state));
+export function showWatchStatus(red: NodeAPI, node: Node, state: WatchState, isRehearsal = false): void {
+  const status = toNodeStatus(red, state);
+  node.status(isRehearsal ? toRehearsalStatus(red, status) : status);
 }
 
-function toNodeStatus(red: NodeAPI, state: WatchState): NodeStatus {
+function toNodeStatus(red: NodeAPI, state: WatchState): Exclude<NodeStatus, string> {
   const text = (key: keyof typeof RUNTIME_TEXTS.watch.status, values?: TextValues): string =>
     translateCount(red, 'watch.status', RUNTIME_TEXTS.watch.status, key, values);
   switch (state.state) {

@@ -142,6 +142,14 @@ const applianceForm = [
       { name: 'signingKey', kind: 'password', label: 'appliance.signing-key', icon: 'key', help: 'appliance.signing-key-help' },
       { name: 'log', kind: 'check', label: 'appliance.log', help: 'appliance.log-help' },
       { name: 'dryRun', kind: 'check', label: 'appliance.dry-run', help: 'appliance.dry-run-help' },
+      {
+        name: 'rehearsal',
+        kind: 'text',
+        label: 'appliance.rehearsal',
+        icon: 'clone',
+        placeholderKey: 'appliance.no-rehearsal',
+        help: 'appliance.rehearsal-help',
+      },
     ],
   },
   {
@@ -189,6 +197,12 @@ const applianceForm = [
       },
     ],
   },
+  `<div class="form-row gateway-rehearsal">
+<button type="button" id="gateway-rehearsal-reset" class="red-ui-button"><i class="fa fa-undo"></i> <span data-i18n="rehearsal.reset"></span></button>
+<a href="#" id="gateway-rehearsal-compare" data-i18n="rehearsal.compare"></a>
+<div class="gateway-note gateway-rehearsal-result" role="status" aria-live="polite"></div>
+<pre class="gateway-rehearsal-text"></pre>
+</div>`,
   LINE,
   `<div class="form-row gateway-test">
 <button type="button" id="gateway-test" class="red-ui-button"><i class="fa fa-plug"></i> <span data-i18n="test.button"></span></button>
@@ -238,6 +252,7 @@ const applianceRegistration = {
     { name: 'vendor', value: '' },
     { name: 'brand', value: '' },
     { name: 'dryRun', value: false },
+    { name: 'rehearsal', value: '' },
     { name: 'log', value: false },
     { name: 'permissions', value: 'full' },
     { name: 'pin', value: '' },
@@ -332,6 +347,14 @@ const inventoryForm = [
     help: 'inventory.allowed-hosts-help',
     attributes: 'data-source="file"',
   },
+  {
+    name: 'rehearsal',
+    kind: 'text',
+    label: 'appliance.rehearsal',
+    icon: 'clone',
+    placeholderKey: 'appliance.no-rehearsal',
+    help: 'inventory.rehearsal-help',
+  },
   LINE,
   '<div class="gateway-inventory-state gateway-note" role="status"></div>',
   `<div class="form-row">
@@ -365,6 +388,7 @@ const inventoryRegistration = {
     { name: 'sets', value: '', validate: createCheck('checkInventory', 'sets') },
     { name: 'prefix', value: 'GATEWAY' },
     { name: 'allowedHosts', value: '' },
+    { name: 'rehearsal', value: '' },
     { name: 'secretsFolder', value: '', validate: createCheck('checkInventory', 'secretsFolder') },
   ],
   credentials: 'gatewayEditor.inventoryCredentials',

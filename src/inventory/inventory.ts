@@ -4,7 +4,7 @@ import { readBoolean } from '../model/json';
 import { requiredCredentials } from '../model/rules';
 import { trusted, safeMessage } from '../model/safe-message';
 import { SETTING_KINDS, type CredentialName, type PlainSetting } from '../model/setting-kinds';
-import { checkSettings, type Settings } from '../model/settings';
+import { checkSettings, isRehearsing, type Settings } from '../model/settings';
 import { AllowedHosts } from './allowed-hosts';
 import { credentialsFromObject, type CredentialSet, type CredentialSource } from './credentials';
 import { checkDefaults, readEntries, type InventoryEntry } from './entry';
@@ -199,7 +199,8 @@ export class Inventory {
       const credentials = this.#credentials.read(entry.credentials);
       const needed = requiredCredentials(properties['login'], properties['secondFactor']) as readonly CredentialName[];
       const missing = needed.find((name) => !credentials[name]);
-      if (missing !== undefined) {
+      const settings = this.#toSettings(properties, credentials);
+      if (missing !== undefined && !isRehearsing(settings)) {
         const location = trusted(this.#credentials.describeLocation(entry.credentials, missing));
         const isUnknown = Object.keys(credentials).length === 0;
         const names = isUnknown ? this.#credentials.listNames?.() : undefined;
@@ -208,7 +209,6 @@ export class Inventory {
           : safeMessage`the credential set ${entry.credentials} has no ${trusted(missing)}.`;
         throw badConfig(safeMessage`${problem} ${location}`);
       }
-      const settings = this.#toSettings(properties, credentials);
       if (isUnverified(settings) && entry.properties['tls'] !== undefined) this.#assertUnverifiedByDefault(properties, credentials);
       return settings;
     } catch (thrown) {

@@ -16,12 +16,13 @@ export function actionLabel(node: RedNode): string {
   return targetTitle(node, verb, operation.fields) ?? applianceTitle(node, verb) ?? verb;
 }
 
-/** Returns what a user must see on the canvas: destroys, dry run, needs approval, or missing fields. */
+/** Returns what a user must see on the canvas: destroys, rehearsal, dry run, needs approval, or missing fields. */
 export function findNodeMarks(node: RedNode): string[] {
   const operation = findOperation(node, node.operation, node.operationType);
   if (!operation) return [];
   return [
     operation.effect === 'destroy' ? `⚠ ${node._('action.destroys-mark')}` : '',
+    isRehearsal(node) ? node._('action.rehearsal-mark') : '',
     operation.effect !== 'read' && isDryRun(node) ? node._('action.dry-run-mark') : '',
     operation.effect !== 'read' && node.approval === true ? node._('action.approval-mark') : '',
     missingFieldsMark(node, operation.fields),
@@ -95,6 +96,13 @@ function findApplianceName(node: RedNode): string | undefined {
   });
   const appliance = count > 1 ? RED.nodes.node(node.appliance) : null;
   return typeof appliance?.name === 'string' && appliance.name !== '' ? appliance.name : undefined;
+}
+
+/** The inventory counts if the node has one. */
+function isRehearsal({ inventory, appliance }: RedNode): boolean {
+  const id = typeof inventory === 'string' && inventory !== '' ? inventory : appliance;
+  const rehearsal = typeof id === 'string' ? RED.nodes.node(id)?.rehearsal : undefined;
+  return typeof rehearsal === 'string' && rehearsal.trim() !== '';
 }
 
 function isDryRun(node: RedNode): boolean {

@@ -1,6 +1,7 @@
 import { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkMaxQueued } from './appliance-validators';
 import { labelFormButtons } from '../fields/row-elements';
 import { createSigningKey, getCurrentConfigValue, setOpenConfigNode } from '../dialog-state';
+import { attachRehearsalButtons } from './rehearsal-buttons';
 import { finishConnectionTest, attachTestButton } from './test-connection-button';
 import { openRecipes } from '../sidebar-tab';
 import { isVariableReference, renderMarkup, showError } from '../text';
@@ -58,6 +59,7 @@ export function openAppliance(node: RedNode): void {
   $('#gateway-recipes')
     .toggle(RED.nodes.node(node.id) !== null)
     .on('click', () => openRecipes(node));
+  attachRehearsalButtons(node);
 }
 
 /** Trims the address, because a copied address often has spaces around it, and creates a signing key for a new appliance. */
@@ -129,6 +131,7 @@ const ADVANCED_DEFAULTS = {
   journal: '',
   log: false,
   dryRun: false,
+  rehearsal: '',
 };
 const GUARD_DEFAULTS = { permissions: 'full', pin: '', rate: '', waiting: '' };
 

@@ -26,7 +26,7 @@ export const inventoryCredentials: Record<string, { type: string }> = Object.fro
 );
 
 /** Properties that the connection test sends from the dialog. */
-const TESTED_PROPERTIES = ['source', 'file', 'list', 'defaults', 'secrets', 'prefix', 'secretsFolder', 'sets', 'tls', 'proxy'];
+const TESTED_PROPERTIES = ['source', 'file', 'list', 'defaults', 'secrets', 'prefix', 'secretsFolder', 'sets', 'tls', 'proxy', 'rehearsal'];
 const CHECKED_PROPERTIES = ['file', 'list', 'defaults', 'secretsFolder', 'sets'] as const;
 
 /** Checks a property. Properties of another source are always valid. */
