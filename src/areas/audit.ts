@@ -8,7 +8,7 @@ import {
   subjectField,
   textField,
 } from '../model/operation';
-import { tabulateAudits } from '../audit/run-audit';
+import { tabulateAudits } from '../audit/tabulate-audits';
 
 // Loaded on first use, so that Node-RED starts faster.
 const loadAudit = () => import('../audit/index.js');

@@ -1,3 +1,5 @@
+import { isObject } from '../model/json';
+
 /** How serious a finding is. */
 export const SEVERITIES = ['high', 'medium', 'low'] as const;
 export type Severity = (typeof SEVERITIES)[number];
@@ -26,4 +28,10 @@ export interface RuleFault {
   /** Replaces the message of the rule. */
   readonly message?: string;
   readonly evidence: Evidence | null;
+}
+
+/** The findings in data from outside. */
+export function toFindings(value: unknown): AuditFinding[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((item: unknown): item is AuditFinding => isObject(item) && typeof item['rule'] === 'string');
 }

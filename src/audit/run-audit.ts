@@ -1,12 +1,12 @@
 import { badInput } from '../model/error';
-import { isObject, type JsonObject } from '../model/json';
+import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
 import { readListOrFile, type ListOrFile } from './audit-files';
 import type { AuditLimits, AuditRule, AuditSubject } from './audit-rule';
 import { ConfigurationIndex } from './configuration-index';
 import { applyExceptions, parseExceptions, type ExceptedFinding } from './exceptions';
-import { SEVERITIES, type AuditFinding } from './finding';
+import { SEVERITIES, toFindings, type AuditFinding } from './finding';
 import { compileOwnRules } from './own-rules';
 import { readAuditSource } from './read-subject';
 import { writeCsvReport, writeHtmlReport, writeMarkdownReport, writeTextReport, type AuditReportInput } from './report';
@@ -89,22 +89,6 @@ export async function checkRules(
   return { findings: findings.sort((a, b) => rank(a) - rank(b)), notApplicable };
 }
 
-/** Counts of findings by appliance and rule; null for a rule that does not fit. */
-export function tabulateAudits(audits: readonly unknown[]): { rows: JsonObject[] } {
-  const ids = new Set<string>();
-  const results = audits.filter(isObject);
-  for (const { findings } of results) for (const finding of toFindings(findings)) ids.add(finding.rule);
-  const columns = [...new Set([...auditRules.map(({ id }) => id), ...ids])];
-  return {
-    rows: results.map(({ appliance, findings, notApplicable }) => {
-      const counts = new Map<string, number>();
-      for (const { rule } of toFindings(findings)) counts.set(rule, (counts.get(rule) ?? 0) + 1);
-      const isMissing = (id: string): boolean => Array.isArray(notApplicable) && notApplicable.includes(id);
-      return { appliance, ...Object.fromEntries(columns.map((id) => [id, isMissing(id) ? null : (counts.get(id) ?? 0)])) };
-    }),
-  };
-}
-
 function selectRules(rules: readonly AuditRule[], off: readonly string[]): AuditRule[] {
   const unknown = off.find((id) => !rules.some((rule) => rule.id === id));
   if (unknown !== undefined) throw badInput(safeMessage`off names the rule ${unknown}, which does not exist.`);
@@ -127,11 +111,6 @@ function parsePrevious(previous: JsonObject | undefined): AuditFinding[] | undef
   if (previous === undefined) return undefined;
   if (!Array.isArray(previous['findings'])) throw badInput('previous is not the result of an audit: it has no findings.');
   return toFindings(previous['findings']);
-}
-
-function toFindings(value: unknown): AuditFinding[] {
-  if (!Array.isArray(value)) return [];
-  return value.filter((item: unknown): item is AuditFinding => isObject(item) && typeof item['rule'] === 'string');
 }
 
 /** Compares the findings of two runs. Positions in lists and measured values may differ. */

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AuditData } from '../../../src/audit/run-audit';
-import { tabulateAudits } from '../../../src/audit/run-audit';
+import { auditRules } from '../../../src/audit/rules';
+import { AUDIT_RULE_IDS, tabulateAudits } from '../../../src/audit/tabulate-audits';
 import { expectFailure, listWriteLines, startSimulatorWithGateway } from '../../helpers/simulated-appliance';
 
 const ROOT = '/api/v1/configuration';
@@ -146,5 +147,6 @@ describe('audit.run', () => {
     expect(rows.rows).toEqual([
       expect.objectContaining({ appliance: 'a', 'unused-object': 1, 'certificate-ends': null, 'session-too-long': 0 }),
     ]);
+    expect(AUDIT_RULE_IDS).toEqual(auditRules.map(({ id }) => id));
   });
 });
