@@ -87,6 +87,7 @@ export const UNPROBED_VARIANTS: Readonly<Record<string, string>> = {
   namedErrorList: 'an import would have to be started',
   largeTree: 'it is the size of a simulated tree, not a behavior',
   vanishing: 'somebody would have to remove resources at that moment',
+  etags: 'somebody would have to write at that moment; the report says whether responses have an ETag',
   checkCertificates: 'a certificate would have to be uploaded',
   binaryExportByGet: 'an export takes minutes and contains secrets',
   binaryExportByPost: 'an export takes minutes and contains secrets',

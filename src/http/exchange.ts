@@ -24,8 +24,8 @@ export interface Reply {
   contentType: string;
   /** Value of the Retry-After header. */
   retryAfter?: string | undefined;
-  /** The response had the header ETag. */
-  hasEtag?: boolean;
+  /** Value of the ETag header. */
+  etag?: string;
   body: ResponseBody;
   streamed?: boolean;
   /** The body came over TLS without a length or chunks. Node.js does not report a missing close_notify, so a cut may go unnoticed. */

@@ -187,7 +187,8 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
       retryAfter: singleValue(this.#headers['retry-after']),
       body: this.#body,
     };
-    if (this.#headers['etag'] !== undefined) reply.hasEtag = true;
+    const etag = singleValue(this.#headers['etag']);
+    if (etag !== undefined) reply.etag = etag;
     if (this.#sink) reply.streamed = true;
     if (this.#hasUnverifiedEnd()) reply.hasUnverifiedEnd = true;
     return reply;

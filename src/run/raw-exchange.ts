@@ -82,7 +82,7 @@ export function toReadOnlyConnection(connection: RawConnection): RawConnection {
   };
 }
 
-function toRawReply({ status, contentType, hasEtag = false, body }: Reply, ms: number): RawReply {
+function toRawReply({ status, contentType, etag, body }: Reply, ms: number): RawReply {
   const text = body.text();
-  return { status, contentType, hasEtag, text, bytes: Buffer.byteLength(text), ms };
+  return { status, contentType, hasEtag: etag !== undefined, text, bytes: Buffer.byteLength(text), ms };
 }

@@ -21,6 +21,7 @@ const CODE_BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   401: 'UNAUTHORIZED',
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
+  412: 'CONFLICT',
   422: 'REJECTED',
 };
 
@@ -29,6 +30,7 @@ const MESSAGE_BY_STATUS: Readonly<Record<number, string>> = {
   401: 'The appliance refused a key that it had issued just now (401). Check that the account may use the REST interface',
   403: 'The appliance forbids this to the administrator account (403). Give its role the permission, or use another account',
   404: 'The appliance has nothing there (404). Check name and path',
+  412: 'Somebody else has changed the resource since it was read (412). Nothing was written. Run it again',
   422: 'The appliance refused the change (422)',
   500: 'The appliance’s REST server is not responding (500). It may be restarting; try again later',
 };
@@ -81,6 +83,7 @@ export function assertSuccessStatus(reply: Reply): void {
     status,
     result,
     sent: true,
+    ...(status === 412 && { extra: { changed: false } }),
   });
 }
 

@@ -10,6 +10,7 @@ import { encodeQuery } from '../model/path';
 import type { Request } from '../model/request';
 import type { CheckedSettings } from '../model/settings';
 import { isRetryable, RETRY_DELAYS_MS, toWriteError } from './retry-policy';
+import { EntityTags } from './entity-tags';
 import { IDENTITY_REQUEST, type IdentityPin } from './identity-pin';
 import type { ReadCache } from './read-cache';
 import { isForbiddenWithoutResult, readDocument, readWriteResult } from './reply';
@@ -60,6 +61,8 @@ export class Sender {
   /** True after a streamed response whose end could not be verified. */
   hasUnverifiedEnd = false;
   logins = 0;
+  /** Created on demand, because most appliances send no ETag. */
+  #entityTags: EntityTags | undefined;
   readonly #dependencies: SenderDependencies;
   readonly #signal: AbortSignalLike | undefined;
   #onLogin: (() => void) | undefined;
@@ -140,12 +143,14 @@ export class Sender {
       request,
       attemptState,
       (reply) => {
+        this.#entityTags?.recordWrite(request);
         const result = parseResult(reply);
         // A read during the write may have the old state.
         readCache.invalidate(request.path);
         return { status: reply.status, result };
       },
       (thrown) => {
+        this.#entityTags?.recordWrite(request);
         readCache.invalidate(request.path);
         throw toWriteError(asGatewayError(thrown), attemptState.isSent);
       },
@@ -202,7 +207,7 @@ export class Sender {
       if (!key || openExchange) return this.#sendPrepared(request, body, attemptState, openExchange).then(parse).catch(fail);
       const complete = (reply: Reply): T | Promise<T> => {
         try {
-          this.#recordReply(key, reply);
+          this.#recordReply(request, key, reply);
           if (reply.status !== 401 && reply.status !== 403) return parse(reply);
         } catch (thrown) {
           return fail(thrown);
@@ -224,7 +229,7 @@ export class Sender {
   ): Promise<Reply> {
     const key = (this.#requiresPin(attemptState) ? undefined : this.#dependencies.session.currentKey) ?? (await this.#getKey(attemptState));
     const reply = await this.#send(request, body, attemptState, key, openExchange && (await openExchange()));
-    this.#recordReply(key, reply);
+    this.#recordReply(request, key, reply);
     if (reply.status !== 401 && reply.status !== 403) return reply;
     return this.#replayRefused(request, body, attemptState, key, reply, openExchange);
   }
@@ -244,14 +249,16 @@ export class Sender {
     attemptState.isSent = false;
     const freshKey = await this.#getKey(attemptState);
     const replay = await this.#send(request, body, attemptState, freshKey, openExchange && (await openExchange()));
-    this.#recordReply(freshKey, replay);
+    this.#recordReply(request, freshKey, replay);
     if (replay.status === 401) await session.rejectReplay(freshKey);
     // A login does not help here, whether the key had expired or not.
     else if (isForbiddenWithoutResult(replay) && isForbiddenWithoutResult(reply)) await session.recordFutileRenewal();
     return replay;
   }
 
-  #recordReply(key: SessionApiKey, { status, streamed, hasUnverifiedEnd }: Reply): void {
+  #recordReply(request: Request, key: SessionApiKey, { status, streamed, hasUnverifiedEnd, etag }: Reply): void {
+    if (etag !== undefined) this.#entityTags ??= new EntityTags();
+    this.#entityTags?.recordRead(request, status, etag);
     this.#dependencies.session.recordResponse(key, status);
     if (streamed && hasUnverifiedEnd) this.hasUnverifiedEnd = true;
   }
@@ -312,6 +319,8 @@ export class Sender {
       signal: attemptState.signal,
       body,
     };
+    const ifMatch = this.#entityTags?.headersFor(request);
+    if (ifMatch) exchange.headers = ifMatch;
     return transport.send(extras ? { ...exchange, ...extras } : exchange);
   }
 }

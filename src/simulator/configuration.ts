@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type JsonObject } from './body-shape';
 import { type Reply, Refusal, jsonReply, successReply } from './reply';
 import type { ApiRequest, Router } from './router';
@@ -75,6 +76,28 @@ function get(request: ApiRequest): Reply {
     case 'missing':
       throw createNotFound(request);
   }
+}
+
+function getTagged(request: ApiRequest): Reply {
+  const reply = get(request);
+  return request.state.variants.etags ? { ...reply, headers: { etag: toEtag(reply) } } : reply;
+}
+
+function toEtag({ body = '' }: Reply): string {
+  return `"${createHash('sha256').update(body).digest('hex').slice(0, 16)}"`;
+}
+
+/** RFC 9110: without a current representation, no tag matches. */
+function refuseOtherTag(request: ApiRequest): void {
+  const wanted = request.headers['if-match'];
+  if (!request.state.variants.etags || wanted === undefined) return;
+  let current = '';
+  try {
+    current = toEtag(get(request));
+  } catch {
+    // The resource is gone.
+  }
+  if (current !== wanted) throw new Refusal(412, 'The resource has another ETag.');
 }
 
 function refuseForbidden(path: readonly string[], branch: string): void {
@@ -231,8 +254,8 @@ function remove(request: ApiRequest): Reply {
 }
 
 export function addConfigurationRoutes(router: Router): void {
-  router.add('GET', 'configuration/**', get, { query: 'any' });
+  router.add('GET', 'configuration/**', getTagged, { query: 'any' });
   router.add('POST', 'configuration/**', post, { query: 'any', body: 'json' });
-  router.add('PUT', 'configuration/**', put, { query: 'any', body: 'json' });
-  router.add('DELETE', 'configuration/**', remove, { query: 'any' });
+  router.add('PUT', 'configuration/**', (request) => (refuseOtherTag(request), put(request)), { query: 'any', body: 'json' });
+  router.add('DELETE', 'configuration/**', (request) => (refuseOtherTag(request), remove(request)), { query: 'any' });
 }
