@@ -44,7 +44,7 @@ export type { LeaseInformation, License, LicenseClient, NamedUser, NamedUserList
 export type { SessionRecord } from './areas/sessions/session-record';
 export type { BooleanText, UserRecord } from './areas/users/user-record';
 export type { Difference, FieldLocation, TreeComparison } from './change/compare';
-export type { GatewayOptionsFor } from './gateway-options';
+export type { EndedRun, GatewayOptionsFor } from './gateway-options';
 export { Gateway, type GatewayOptions, type RunOutcome, type RunArguments, type RunOptions, type RunOptionsWithoutParts } from './gateway';
 export {
   credentialsFromEnvironment,

@@ -180,7 +180,8 @@ export class Transport {
 /** Literals, because an object that grows property by property is slow to create and to read. */
 function toHeaders({ authorization, body, headers }: Exchange): Record<string, string> {
   const accept = 'application/json';
-  const own = body === undefined ? { authorization, accept } : { authorization, accept, 'content-type': 'application/json' };
+  const own: Record<string, string> =
+    body === undefined ? { authorization, accept } : { authorization, accept, 'content-type': 'application/json' };
   return headers ? { ...own, ...headers } : own;
 }
 
