@@ -112,6 +112,7 @@ try {
   const gateway = (/** @type {string} */ name) => ({
     run: (/** @type {string} */ operation, /** @type {object} */ _input, /** @type {object} */ options) => works[operation]?.(options),
     name,
+    closeIdleConnections: () => undefined,
   });
   const engine = new Engine({
     url: await cluster.start(),

@@ -12,11 +12,18 @@ import { signItems } from '../worker/order-signature';
 import { ItemWorker, type ApplianceSource, type ItemKey } from '../worker/item-worker';
 import { QueueWorker, type AnyQueueWorker, type JobResult } from './queue-worker';
 import { Heartbeat } from './heartbeat';
-import { JobQueues } from './job-queues';
+import { getPreferredRange, type PriorityRange } from './appliance-share';
+import { JobQueues, SUPERVISE_SECONDS } from './job-queues';
 import { ReportDelivery, type ReportListener, type RunWithReport } from './report-delivery';
 
 const MAINTENANCE_MS = 10_000;
-const REPORT_POLL_MS = 1000;
+const ACTIVITY_POLL_MS = 1000;
+/** Without runs, the queues are fetched once in this number of polls. They may hold jobs of a dead process or of another program. */
+const IDLE_FETCH_POLLS = 60;
+/** Without runs, undelivered reports are looked for once in this number of polls, because their node may never return. */
+const IDLE_REPORT_POLLS = 5;
+const IDLE_SUPERVISE_MS = 60_000;
+const DELETE_RUNS_MS = 600_000;
 /** Number of runs that one engine coordinates at the same time. */
 const MAX_LED_RUNS = 64;
 /** Limits the wait for an unavailable database at the start of a run. */
@@ -66,6 +73,11 @@ export class Engine {
   readonly #reportDelivery: ReportDelivery;
   readonly #timers: NodeJS.Timeout[] = [];
   #fingerprint = '';
+  #preferredRange: PriorityRange | undefined;
+  /** Whether the queues may have jobs. True after the start, because a dead process may have left some. */
+  #hasRuns = true;
+  #idlePolls = 0;
+  #lastSupervised = -Infinity;
   #stopped = false;
 
   constructor(options: EngineOptions) {
@@ -124,14 +136,16 @@ export class Engine {
     this.#startQueueWorker(names.normal, inFlight, (key: ItemKey) => this.#worker.work(key));
     this.#startQueueWorker(names.urgent, urgentInFlight, (key: ItemKey) => this.#worker.work(key));
     this.#startQueueWorker(names.runs, MAX_LED_RUNS, ({ run }: { run: string }) => this.#leadRun(run));
-    this.#repeatEvery(REPORT_POLL_MS, () => this.#reportDelivery.deliverPending());
+    this.#repeatEvery(ACTIVITY_POLL_MS, () => this.#checkActivity());
+    this.#repeatEvery(SUPERVISE_SECONDS * 1000, () => this.#supervise());
+    this.#repeatEvery(DELETE_RUNS_MS, () => this.store.deleteOldRuns(RETAIN_RUNS_DAYS, MAX_RETAINED_RUNS));
+    await this.store.deleteOldRuns(RETAIN_RUNS_DAYS, MAX_RETAINED_RUNS).catch((fault: unknown) => this.#reportFault(fault));
     await this.#checkInventories().catch((fault: unknown) => this.#reportFault(fault));
     this.#repeatEvery(MAINTENANCE_MS, async () => {
       this.#updateFingerprint();
       await this.#checkInventories();
-      await this.store.requeueLostJobs();
+      if (this.#hasRuns) await this.store.requeueLostJobs();
       await this.coordination.deleteExpired();
-      await this.store.deleteOldRuns(RETAIN_RUNS_DAYS, MAX_RETAINED_RUNS);
     });
     this.#options.onRecovered?.();
   }
@@ -149,8 +163,27 @@ export class Engine {
   }
 
   async #checkInventories(): Promise<void> {
-    const fingerprints = new Set([...(await this.store.countEngines()).keys(), this.#fingerprint]);
-    this.#options.onInventoryCheck?.(fingerprints.size > 1);
+    const engines = await this.store.listEngines();
+    this.#preferredRange = getPreferredRange(this.id, engines.get(this.#fingerprint) ?? []);
+    this.#options.onInventoryCheck?.(new Set([...engines.keys(), this.#fingerprint]).size > 1);
+  }
+
+  /** An idle engine sends one statement in place of a fetch from each queue and a search for reports. */
+  async #checkActivity(): Promise<void> {
+    const { has_runs, has_reports } = await this.store.readActivity();
+    this.#idlePolls = has_runs ? 0 : this.#idlePolls + 1;
+    const wasActive = this.#hasRuns;
+    this.#hasRuns = has_runs || this.#idlePolls % IDLE_FETCH_POLLS === 0;
+    if (this.#hasRuns && !wasActive) this.#wakeAll();
+    // The poll after the last run still finds its report.
+    const shouldDeliver = has_runs || wasActive || (has_reports && this.#idlePolls % IDLE_REPORT_POLLS === 0);
+    if (shouldDeliver) await this.#reportDelivery.deliverPending();
+  }
+
+  async #supervise(): Promise<void> {
+    if (!this.#hasRuns && performance.now() - this.#lastSupervised < IDLE_SUPERVISE_MS) return;
+    this.#lastSupervised = performance.now();
+    await this.#queues.supervise();
   }
 
   async #prepare(): Promise<void> {
@@ -194,6 +227,7 @@ export class Engine {
       );
     }
     this.#reportDelivery.trackRun(newRun);
+    this.#hasRuns = true;
     this.#wakeAll();
   }
 
@@ -296,6 +330,8 @@ export class Engine {
       queue,
       concurrency,
       work,
+      mayHaveJobs: () => this.#hasRuns,
+      getPreferredRange: () => (queue === this.#queues.names.runs ? undefined : this.#preferredRange),
       onFault: (fault) => this.#reportFault(fault),
     });
     this.#queueWorkers.set(queue, queueWorker);

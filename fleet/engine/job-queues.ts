@@ -3,11 +3,12 @@ import { PgBoss } from 'pg-boss';
 import type { Database, SqlExecutor } from '../store/database';
 import type { ItemJob, JobSender, RunQueueKey } from '../store/run-store';
 import type { RunRow } from '../store/rows';
+import { toAppliancePriority } from './appliance-share';
 import { PG_BOSS_SCHEMA, hasSchema } from '../store/schema';
 
 /** Seconds without a heartbeat after which pg-boss gives a job to another worker. This is the minimum of pg-boss. */
 export const HEARTBEAT_SECONDS = 10;
-const SUPERVISE_SECONDS = 2;
+export const SUPERVISE_SECONDS = 2;
 /** The run store decides when an item is finished, so the queue must not give up its job. */
 const MAX_RETRIES = 1_000_000;
 const DAY_SECONDS = 86_400;
@@ -73,7 +74,8 @@ export class JobQueues implements JobSender {
       createSchema,
       schema: PG_BOSS_SCHEMA,
       schedule: false,
-      superviseIntervalSeconds: SUPERVISE_SECONDS,
+      // The engine calls `supervise`, because an idle fleet needs it less often.
+      supervise: false,
       monitorIntervalSeconds: SUPERVISE_SECONDS,
       maintenanceIntervalSeconds: 600,
       flowIntervalSeconds: 600,
@@ -106,6 +108,11 @@ export class JobQueues implements JobSender {
     this.#createdQueues.add(queue);
   }
 
+  /** Gives jobs of dead workers to other workers, and deletes old jobs. */
+  async supervise(): Promise<void> {
+    await this.boss.supervise();
+  }
+
   async stop(): Promise<void> {
     await this.#boss?.stop({ graceful: false, close: false });
   }
@@ -113,7 +120,7 @@ export class JobQueues implements JobSender {
   async sendItems(sql: SqlExecutor, run: RunRow, jobs: readonly ItemJob[]): Promise<void> {
     const queue = this.names.getRunQueue(run);
     await this.createQueue(queue);
-    const queueJobs = jobs.map(({ id, run, index }) => ({ id, data: { run, index } }));
+    const queueJobs = jobs.map(({ id, run, index, appliance }) => ({ id, data: { run, index }, priority: toAppliancePriority(appliance) }));
     await this.boss.insert(queue, queueJobs, { db: this.#database.createBossExecutor(sql) });
   }
 

@@ -1,13 +1,11 @@
 import { GatewayError, safeMessage } from '@gateway-admin/node-red';
 import type { Job, PgBoss } from 'pg-boss';
+import type { PriorityRange } from './appliance-share';
 import { HEARTBEAT_SECONDS } from './job-queues';
 
 const HEARTBEAT_MS = (HEARTBEAT_SECONDS * 1000) / 4;
 const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
-
-/** All jobs of a queue have the same priority. Sorting would make each fetch as slow as the queue is long. */
-const FETCH_OPTIONS = { priority: false, orderByCreatedOn: false } as const;
 
 /** `later`: the job must not run now, or another worker has it. `lost`: another worker took over the item and its job. */
 export type JobResult = 'done' | 'later' | 'lost';
@@ -18,6 +16,10 @@ export interface QueueWorkerOptions<T> {
   /** Number of jobs that run at the same time. */
   readonly concurrency: number;
   readonly work: (data: T) => Promise<JobResult>;
+  /** False while the queue cannot have jobs, so that an idle engine sends no statements. */
+  readonly mayHaveJobs: () => boolean;
+  /** Jobs that this worker fetches before others. */
+  readonly getPreferredRange: () => PriorityRange | undefined;
   readonly onFault: (fault: unknown) => void;
 }
 
@@ -75,14 +77,14 @@ export class QueueWorker<T extends object> {
   }
 
   async #loop(): Promise<void> {
-    const { boss, queue, concurrency } = this.#options;
+    const { concurrency, mayHaveJobs } = this.#options;
     let pause = MIN_PAUSE_MS;
     while (!this.#stopped) {
       const free = concurrency - this.#inFlight.size;
       let jobs: Job<T>[] = [];
       try {
         await this.#complete();
-        if (free > 0) jobs = await boss.fetch<T>(queue, { batchSize: free, ...FETCH_OPTIONS });
+        if (free > 0 && mayHaveJobs()) jobs = await this.#fetch(free);
       } catch (fault) {
         this.#options.onFault(fault);
         pause = MAX_PAUSE_MS;
@@ -93,6 +95,13 @@ export class QueueWorker<T extends object> {
       if (jobs.length === 0) pause = Math.min(MAX_PAUSE_MS, pause * 1.5);
     }
     await this.flush();
+  }
+
+  async #fetch(batchSize: number): Promise<Job<T>[]> {
+    const { boss, queue, getPreferredRange } = this.#options;
+    const range = getPreferredRange();
+    const preferred = range ? await boss.fetch<T>(queue, { batchSize, ...range }) : [];
+    return preferred.length > 0 ? preferred : boss.fetch<T>(queue, { batchSize });
   }
 
   /** Reports finished jobs to pg-boss. */

@@ -18,7 +18,11 @@ interface StateCount {
 }
 
 /** Formats the stored runs and items of a fleet, its living engines, and the database time of this process as OpenMetrics text. */
-export async function readFleetMetrics(database: Database, fleet: string, engines: ReadonlyMap<string, number>): Promise<string> {
+export async function readFleetMetrics(
+  database: Database,
+  fleet: string,
+  engines: ReadonlyMap<string, readonly string[]>,
+): Promise<string> {
   const runs = await database.query<StateCount & Record<string, unknown>>(COUNT_RUNS, [fleet]);
   const items = await database.query<StateCount & Record<string, unknown>>(COUNT_ITEMS, [fleet]);
   const [oldest] = await database.query<{ seconds: number }>(READ_OLDEST_ITEM, [fleet]);
@@ -26,11 +30,7 @@ export async function readFleetMetrics(database: Database, fleet: string, engine
     rows.filter(({ state }) => states.includes(state)).reduce((sum, { count }) => sum + count, 0);
   const { statements, seconds } = database.usage;
   const families: MetricFamily[] = [
-    gauge(
-      'engines',
-      'Engines of the fleet that are alive.',
-      [...engines.values()].reduce((sum, count) => sum + count, 0),
-    ),
+    gauge('engines', 'Engines of the fleet that are alive.', [...engines.values()].flat().length),
     gauge('inventories', 'Different inventories of the living engines. More than 1 is a fault.', engines.size),
     {
       ...gauge('runs', 'Stored runs by state.'),

@@ -10,6 +10,7 @@ export interface ItemJob {
   readonly id: string;
   readonly run: string;
   readonly index: number;
+  readonly appliance: string;
 }
 
 /** Sends jobs inside a transaction of the run store. */
@@ -19,6 +20,12 @@ export interface JobSender {
   /** Ids of those item jobs of a run that the queue no longer has, or has finished. */
   findLostItemJobs(run: RunQueueKey, jobs: readonly string[]): Promise<string[]>;
   isCoordinatorJobLost(job: string): Promise<boolean>;
+}
+
+/** What there is to do in a fleet. */
+export interface FleetActivity {
+  readonly has_runs: boolean;
+  readonly has_reports: boolean;
 }
 
 /** What selects the queue of a run. */
@@ -227,12 +234,17 @@ export class RunStore {
 
   /** Sends a job for each item of this batch that has none. */
   async #sendJobs(sql: SqlExecutor, run: RunRow, end: number): Promise<void> {
-    const { rows } = await sql.query<{ job: string; index: number }>(ASSIGN_JOBS, [this.#fleet, run.id, end, MAX_OPEN_JOBS]);
+    const { rows } = await sql.query<{ job: string; index: number; appliance: string }>(ASSIGN_JOBS, [
+      this.#fleet,
+      run.id,
+      end,
+      MAX_OPEN_JOBS,
+    ]);
     if (rows.length > 0)
       await this.#jobSender.sendItems(
         sql,
         run,
-        rows.map(({ job, index }) => ({ id: job, run: run.id, index })),
+        rows.map(({ job, index, appliance }) => ({ id: job, run: run.id, index, appliance })),
       );
   }
 
@@ -262,10 +274,16 @@ export class RunStore {
     await this.#database.query(UPSERT_HEARTBEAT, [HEARTBEAT_KEY_PREFIX + holder, holder, seconds, value]);
   }
 
-  /** Living engines of this fleet, by the fingerprint of their inventory. */
-  async countEngines(): Promise<Map<string, number>> {
-    const rows = await this.#database.query<{ fingerprint: string; engines: number }>(COUNT_ENGINES, [this.#fleet]);
+  /** Ids of the living engines of this fleet, by the fingerprint of their inventory. */
+  async listEngines(): Promise<Map<string, string[]>> {
+    const rows = await this.#database.query<{ fingerprint: string; engines: string[] }>(LIST_ENGINES, [this.#fleet]);
     return new Map(rows.map(({ fingerprint, engines }) => [fingerprint, engines]));
+  }
+
+  /** Whether the fleet has runs that are not over, and reports that were not delivered. */
+  async readActivity(): Promise<FleetActivity> {
+    const [activity] = await this.#database.query<FleetActivity & Record<string, unknown>>(READ_ACTIVITY, [this.#fleet]);
+    return activity ?? { has_runs: false, has_reports: false };
   }
 
   async removeHeartbeat(holder: string): Promise<void> {
@@ -337,7 +355,7 @@ export class RunStore {
 
   /** The state of the fleet as OpenMetrics text. */
   readMetrics(): Promise<string> {
-    return this.#withDatabaseErrors(async () => readFleetMetrics(this.#database, this.#fleet, await this.countEngines()));
+    return this.#withDatabaseErrors(async () => readFleetMetrics(this.#database, this.#fleet, await this.listEngines()));
   }
 
   /** Pauses, resumes or cancels a run; items in flight finish. False if the run is over or does not exist. */
@@ -387,7 +405,7 @@ const ASSIGN_JOBS = `
   WHERE fleet = $1 AND run = $2 AND index IN (
     SELECT index FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index < $3 AND job IS NULL AND ${IS_OPEN} ORDER BY index
     LIMIT greatest(0, $4 - (SELECT count(*) FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND job IS NOT NULL AND ${IS_OPEN})))
-  RETURNING job, index`;
+  RETURNING job, index, appliance`;
 
 const DELETE_OLD_RUNS = `
   DELETE FROM ${FLEET_SCHEMA}.run WHERE fleet = $3 AND state = 'done' AND (ended < now() - $1 * interval '1 day'
@@ -417,7 +435,11 @@ const UPSERT_HEARTBEAT = `
 
 const LIVING_ENGINES = `${FLEET_SCHEMA}.lease WHERE key LIKE '${HEARTBEAT_KEY_PREFIX}%' AND NOT ${FLEET_SCHEMA}.is_over(expires) AND value->>'fleet' = $1`;
 
-const COUNT_ENGINES = `SELECT value->>'fingerprint' AS fingerprint, count(*)::int AS engines FROM ${LIVING_ENGINES} GROUP BY 1`;
+const LIST_ENGINES = `SELECT value->>'fingerprint' AS fingerprint, array_agg(holder) AS engines FROM ${LIVING_ENGINES} GROUP BY 1`;
+
+const READ_ACTIVITY = `
+  SELECT EXISTS (SELECT FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND state <> 'done') AS has_runs,
+    EXISTS (SELECT FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND state = 'done' AND reported IS NULL) AS has_reports`;
 
 /** The row lock lets only one of several engines with different inventories take over a run. */
 const ADOPT_RUN = `

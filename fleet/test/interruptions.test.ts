@@ -195,6 +195,8 @@ describe('an upgrade of one engine after the other', () => {
           done.push([name, index]);
           return Promise.resolve('done');
         },
+        mayHaveJobs: () => true,
+        getPreferredRange: () => undefined,
         onFault: (fault) => faults.push(fault),
       });
       worker.start();
@@ -228,16 +230,68 @@ describe('an upgrade of one engine after the other', () => {
   });
 });
 
+describe('a PostgreSQL without free connections', () => {
+  it('a run waits while all connections are taken, and ends without a failure when some are free', async () => {
+    const url = await postgres.createDatabase();
+    const name = new URL(url).pathname.slice(1);
+    await withClient(bench.url, (admin) =>
+      admin.query(`CREATE ROLE crowded LOGIN PASSWORD 'right'; ALTER DATABASE ${name} OWNER TO crowded`),
+    );
+    const limited = new URL(url);
+    [limited.username, limited.password] = ['crowded', 'right'];
+    const crowded = await TestFleet.start(limited.href, COUNT, { delayMs: 50 });
+    const faults: GatewayError[] = [];
+    const member = await crowded.startMember({ onFault: (fault) => faults.push(fault) });
+    await withClient(bench.url, async (admin) => {
+      const endConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'crowded'`;
+      await admin.query('ALTER ROLE crowded CONNECTION LIMIT 0');
+      await admin.query(endConnections);
+      const started = member.engine.startRun(crowded.createRun('crowded', { ...UPDATE, canary: 1, ends: [1, COUNT] }));
+      await waitUntil(() => faults.some(({ message }) => message.includes('53300')));
+      await admin.query('ALTER ROLE crowded CONNECTION LIMIT -1');
+      await started;
+      // Again, in the middle of the run.
+      await admin.query('ALTER ROLE crowded CONNECTION LIMIT 0');
+      await admin.query(endConnections);
+      faults.length = 0;
+      await waitUntil(() => faults.some(({ message }) => message.includes('53300')) || member.delivered.length > 0);
+      await admin.query('ALTER ROLE crowded CONNECTION LIMIT -1');
+    });
+    await waitUntil(() => member.delivered.length > 0);
+    expect(findReport(member, 'crowded')).toMatchObject({ total: COUNT, ok: COUNT, failed: 0, unknown: 0 });
+    expect([...crowded.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
+    await crowded.close();
+  });
+});
+
+describe('an idle engine', () => {
+  it('an idle engine sends at most two statements a second, and starts a run of another engine soon', async () => {
+    const fleet = { inventory: 'idle', name: '' };
+    const [one, other] = [await bench.startMember({ fleet }), await bench.startMember({ fleet, node: 'other' })];
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    const before = other.engine.database.usage.statements;
+    const started = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    const seconds = (performance.now() - started) / 1000;
+    // A few statements belong to intervals that began before.
+    expect(other.engine.database.usage.statements - before).toBeLessThanOrEqual(2 * seconds + 3);
+    await one.engine.startRun(bench.createRun('woken', { operation: 'system.info' }));
+    await waitUntil(() => findReport(one, 'woken')?.ok === COUNT);
+    await Promise.all([one.stop(), other.stop()]);
+  });
+});
+
 describe('a job without data', () => {
   it('a job without data is removed with an error that names it, and does not disturb other jobs', async () => {
     const faults: GatewayError[] = [];
     const fleet = { inventory: 'null-payload', name: '' };
-    const member = await bench.startMember({ fleet, onFault: (fault) => faults.push(fault) });
     const database = new Database(bench.url);
     const queues = new JobQueues(database, toFleetKey(fleet), () => undefined);
     await queues.start();
     const id = randomUUID();
+    // An engine fetches the queues at its start, and then once a minute while the fleet has no runs.
     await queues.boss.send(queues.names.normal, null, { id });
+    const member = await bench.startMember({ fleet, onFault: (fault) => faults.push(fault) });
     await waitUntil(() => faults.length > 0);
     expect(faults).toMatchObject([{ code: 'BAD_INPUT', message: expect.stringContaining(`The job ${id} in the queue items_`) as string }]);
     await waitUntil(async () => (await queues.boss.getJobById(queues.names.normal, id))?.state === 'completed');

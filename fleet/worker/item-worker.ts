@@ -4,6 +4,7 @@ import { isInterruptedError, type Database } from '../store/database';
 import type { RunStore } from '../store/run-store';
 import type { ClaimResult, ItemOutcome, JsonRecord } from '../store/rows';
 import { restrictToApprovedPlan } from './approved-plan';
+import { ConnectionLimit } from './connection-limit';
 import { assertSigned } from './order-signature';
 import { hashTarget, type InventoryEntry } from './fleet-identity';
 import { findRecoveryStrategy, observeBeforeWrite, recoverItem } from './recovery';
@@ -59,6 +60,7 @@ interface ItemProgress {
 export class ItemWorker {
   readonly #options: ItemWorkerOptions;
   readonly #activeItems = new Set<string>();
+  readonly #connections = new ConnectionLimit();
   readonly #stop = new AbortController();
 
   constructor(options: ItemWorkerOptions) {
@@ -129,6 +131,7 @@ export class ItemWorker {
       if (!target) throw createMissingApplianceError(item.appliance);
       if (hashTarget(target) !== item.target) throw createOtherApplianceError(item.appliance);
       const gateway = target.gateway();
+      this.#connections.recordUse(gateway);
       let request = { operation: run.operation, input: this.#input(claimed) };
       if (claimed.kind === 'look') {
         const decision = await recoverItem({ ...request, ageSeconds: claimed.age, gateway, before: item.before });

@@ -79,6 +79,11 @@ export class ConnectionPool {
     else this.#waiting.push(request);
   }
 
+  /** Closes the connections that no exchange uses. */
+  closeIdle(): void {
+    for (const connection of this.#free.splice(0)) this.#close(connection);
+  }
+
   async destroy(): Promise<void> {
     await Promise.all(this.#all.map(({ client }) => client.destroy()));
   }

@@ -74,6 +74,10 @@ export class SharedPool {
     return this.#connections;
   }
 
+  closeIdle(): void {
+    this.#connections?.closeIdle();
+  }
+
   #connectionLimit(): number {
     return Math.min(...[...this.#members.values()].map(({ connections }) => connections));
   }

@@ -131,6 +131,11 @@ export class Transport {
     return Number.isNaN(applianceTimeMs) ? undefined : Math.round((applianceTimeMs + 500 - responseTimeMs) / 1000);
   }
 
+  /** Closes the connections that no exchange of any member of the pool uses. */
+  closeIdleConnections(): void {
+    this.#pool?.closeIdle();
+  }
+
   /** Aborts all exchanges with `ABORTED` and closes every connection. */
   close(): void {
     this.#closed = true;

@@ -72,6 +72,33 @@ describe('A gateway', () => {
     await expect.poll(() => simulator.openConnections).toBe(0);
   });
 
+  it('A gateway closes idle connections on request, keeps busy ones and its key, and connects again', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    gateway.closeIdleConnections();
+    await gateway.run('system.info');
+    const held = gate();
+    const received = gate();
+    const match = ({ path }: { path: string }): boolean => {
+      if (path === SYSTEM_INFORMATION_PATH) received.open();
+      return path === SYSTEM_INFORMATION_PATH;
+    };
+    simulator.fault({ match, until: held.opened });
+    const run = gateway.run('system.info');
+    await received.opened;
+    gateway.closeIdleConnections();
+    held.open();
+    await run;
+    expect(gateway.counters()).toMatchObject({ connections: { open: 1, opened: 1 } });
+    // The connection is free a few turns of the event loop after its response.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    gateway.closeIdleConnections();
+    expect(gateway.counters()).toMatchObject({ connections: { open: 0 } });
+    await expect.poll(() => simulator.openConnections).toBe(0);
+    await gateway.run('system.info');
+    expect(gateway.counters()).toMatchObject({ connections: { open: 1, opened: 2 } });
+    expect(simulator.logins).toBe(1);
+  });
+
   it('A gateway logs in separately with the option isolatedLogin', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');

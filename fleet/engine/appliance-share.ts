@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+
+/** Priorities from 0 to this number, exclusive. An appliance always has the same one. */
+const BUCKETS = 1024;
+
+/** The priorities that an engine fetches first. */
+export interface PriorityRange {
+  readonly minPriority: number;
+  readonly maxPriority: number;
+}
+
+/** Priority of the jobs of an appliance. It distributes appliances over engines and says nothing about urgency. */
+export function toAppliancePriority(appliance: string): number {
+  return createHash('sha256').update(appliance).digest().readUInt32BE() % BUCKETS;
+}
+
+/**
+ * The part of all appliances that an engine prefers, so that it can use its sessions and connections again. All engines with the same list of
+ * ids get different parts. Undefined without other engines.
+ */
+export function getPreferredRange(engine: string, engines: readonly string[]): PriorityRange | undefined {
+  const rank = engines.toSorted().indexOf(engine);
+  if (rank < 0 || engines.length < 2) return undefined;
+  const start = (position: number): number => Math.floor((position * BUCKETS) / engines.length);
+  return { minPriority: start(rank), maxPriority: Math.max(start(rank), start(rank + 1) - 1) };
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import type { Gateway } from '@gateway-admin/node-red';
+import { getPreferredRange, toAppliancePriority } from '../engine/appliance-share';
+import { ConnectionLimit } from '../worker/connection-limit';
+
+const NAMES = Array.from({ length: 600 }, (_, index) => `vpn-${index}`);
+
+describe('the share of an engine', () => {
+  it('each appliance is in the preferred range of exactly one engine, and each engine has a similar number', () => {
+    for (const engines of [['b', 'a'], ['c', 'a', 'b'], Array.from({ length: 20 }, (_, index) => `engine-${index}`)]) {
+      const ranges = engines.map((engine) => getPreferredRange(engine, engines));
+      const counts = engines.map(() => 0);
+      for (const priority of NAMES.map(toAppliancePriority)) {
+        const owners = ranges.flatMap((range, index) =>
+          range && priority >= range.minPriority && priority <= range.maxPriority ? [index] : [],
+        );
+        expect(owners).toHaveLength(1);
+        counts[owners[0] ?? 0]!++;
+      }
+      expect(Math.min(...counts)).toBeGreaterThan(NAMES.length / engines.length / 2);
+    }
+  });
+
+  it('the order of the list of engines does not change the preferred range of an engine', () => {
+    expect(getPreferredRange('a', ['a', 'b', 'c'])).toEqual(getPreferredRange('a', ['c', 'b', 'a']));
+  });
+
+  it('an engine that is alone, or that the list does not have, prefers nothing', () => {
+    expect(getPreferredRange('a', ['a'])).toBeUndefined();
+    expect(getPreferredRange('a', ['b', 'c'])).toBeUndefined();
+  });
+});
+
+describe('the limit of connected appliances', () => {
+  it('closes the idle connections of the least recently used appliance when one more is used', () => {
+    const closed: string[] = [];
+    const createGateway = (name: string): Gateway => ({ name, closeIdleConnections: () => void closed.push(name) }) as unknown as Gateway;
+    const [a, b, c] = ['a', 'b', 'c'].map(createGateway) as [Gateway, Gateway, Gateway];
+    const limit = new ConnectionLimit(2);
+    for (const gateway of [a, b, a, c]) limit.recordUse(gateway);
+    expect(closed).toEqual(['b']);
+    limit.recordUse(b);
+    expect(closed).toEqual(['b', 'a']);
+  });
+});
