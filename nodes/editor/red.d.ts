@@ -51,7 +51,10 @@ declare const RED: {
     eachConfig(visit: (node: RedNode) => void): void;
     /** An internal function of the editor that returns the help of a type. */
     getNodeHelp?: (type: string) => string;
-    eachLink(visit: (link: { source: RedNode; target: RedNode }) => void): void;
+    eachLink(visit: (link: { source: RedNode; sourcePort?: number; target: RedNode }) => void): void;
+    import(nodes: readonly object[], options: object): unknown;
+    addLink(link: object): void;
+    dirty(): boolean;
     getType(type: string): { defaults?: Record<string, unknown>; credentials?: Record<string, unknown>; _?: RedNode['_'] } | undefined;
     id(): string;
     workspace(id: string): RedNode | null;
@@ -61,6 +64,7 @@ declare const RED: {
     remove(id: string): void;
     dirty(dirty: boolean): void;
   };
+  history: { push(event: object): void };
   events: { on(event: string, listener: (argument: unknown) => void): void };
   editor: { validateNode(node: RedNode): boolean; editConfig(property: string, type: string, id: string): void };
   actions: { add(name: string, handler: () => void): void };
@@ -87,6 +91,7 @@ declare const RED: {
     importNodes(nodes: object[], options: object): void;
     reveal(ids: string[]): void;
     selection(): { nodes?: RedNode[] };
+    redraw(updatesActive: boolean): void;
     /** Badges on nodes. */
     annotations?: {
       register(

@@ -7,7 +7,7 @@ import { clearPreview, attachPreviewButtons } from './preview-button';
 import { describeDefaultSource, readValueSources, type ValueSources } from '../fields/value-types';
 import { labelFormButtons, labelTypedInput } from '../fields/row-elements';
 import { getCurrentValue, setOpenNode, consumeJustPlaced } from '../dialog-state';
-import { FieldTools } from '../fields/field-tools';
+import { FieldTools, loadPanels } from '../fields/field-tools';
 import {
   getAreaName,
   getAllFields,
@@ -24,6 +24,8 @@ import { renderMarkup, showError, toPropertyText } from '../text';
 const DIALOG_SLIDE_MS = 350;
 
 let rows: FieldRow[] = [];
+/** Whether the dialog leads through the required fields of a new node. */
+let isGuided = false;
 let tools: FieldTools | undefined;
 /** The operation whose rows are visible; 'later' for one that only a message knows. */
 let shownOperation: OperationInfo | 'later' | undefined;
@@ -32,7 +34,8 @@ let shownOperation: OperationInfo | 'later' | undefined;
 export function openAction(node: RedNode): void {
   setOpenNode(node);
   const entries = readValueSources(node.fields);
-  const fieldTools = (tools = new FieldTools(node, collectLiteralTexts, findBodyRow));
+  isGuided = false;
+  const fieldTools = (tools = new FieldTools(node, collectLiteralTexts, findBodyRow, () => setTimeout(() => startNextField(node))));
   const updateDefaults = (): void => describeDefaults(node);
   rows = Object.keys(getAllFields(node)).map((name) => new FieldRow(node, name, entries[name], updateDefaults, fieldTools));
   openApplianceChoice(node);
@@ -41,12 +44,40 @@ export function openAction(node: RedNode): void {
   openFailures(node);
   labelFormButtons();
   attachPreviewButtons(node, collectValueSources);
-  if (consumeJustPlaced(node)) setTimeout(offerOperations, DIALOG_SLIDE_MS);
+  const isNew = consumeJustPlaced(node);
+  attachFlowOffers(node, isNew);
+  if (isNew) setTimeout(offerOperations, DIALOG_SLIDE_MS);
+}
+
+/** Offers to wire a new node, and a node that a webhook can lead to. */
+function attachFlowOffers(node: RedNode, isNew: boolean): void {
+  let hasHttp = false;
+  RED.nodes.eachNode(({ type }) => (hasHttp ||= type === 'http in'));
+  if (!(isNew || hasHttp) || !RED.user.hasPermission('gateway-appliance.write')) return;
+  const select = $('#node-input-failures');
+  const show = (): void => {
+    const options = { node, container: $('.gateway-offers'), isNew, hasFailureOutput: () => select.val() === 'output' };
+    loadPanels().then(
+      ({ offers }) => offers(options),
+      () => undefined,
+    );
+  };
+  select.on('change', show);
+  show();
+}
+
+/** In a new node, opens the picker of the next required field, until the user does something else. */
+function startNextField(node: RedNode): void {
+  if (!isGuided || $('.gateway-panel:visible, .red-ui-typedInput-options:visible').length > 0) return;
+  const next = rows.find((row) => row.currentField?.required && row.get() === undefined && tools?.hasPicker(row));
+  if (!next || getCurrentValue(node, 'appliance') === '_ADD_') isGuided = false;
+  else tools?.startPicker(next);
 }
 
 /** Opens the menu of operations in the dialog of a new node. */
 function offerOperations(): void {
   const trigger = $('#node-input-operation').next('.red-ui-typedInput-container').find('.red-ui-typedInput-option-trigger');
+  isGuided = true;
   // The user may have opened another menu by now.
   if (trigger.is(':visible') && $('.red-ui-typedInput-options:visible, .gateway-panel').length === 0) trigger.trigger('click');
 }
@@ -154,7 +185,9 @@ function openOperation(node: RedNode): void {
   });
   input.on('change keyup paste', () => {
     showError($('.gateway-operation-error'), checkOperation(node, input.typedInput('value')));
+    const previous = shownOperation;
     showOperation(node);
+    if (shownOperation !== previous) setTimeout(() => startNextField(node));
   });
   labelTypedInput(input);
 }

@@ -48,12 +48,13 @@ export class FieldTools {
 
   /**
    * `getLiteralTexts` returns the texts of the other rows by field name. `getBodyTarget` returns the row with the new content of a
-   * resource.
+   * resource. `onFilled` runs after a tool has filled a row.
    */
   constructor(
     private readonly node: RedNode,
     private readonly getLiteralTexts: () => Record<string, string>,
     private readonly getBodyTarget: () => PanelTarget | undefined,
+    private readonly onFilled: () => void = () => undefined,
   ) {}
 
   button(tool: ToolName, target: ToolTarget): JQuery {
@@ -69,8 +70,19 @@ export class FieldTools {
   /** Opens the picker of a row that a click turned into a literal. */
   onLiteralStarted(target: ToolTarget): void {
     const tool =
-      target.currentField && getToolNames(target.currentField).find((name) => name === 'pick' || name === 'known' || name === 'filter');
+      target.currentField &&
+      getToolNames(target.currentField).find((name) => name === 'pick' || name === 'known' || name === 'filter' || name === 'folder');
     if (tool) void this.startTool(tool, target);
+  }
+
+  hasPicker(target: ToolTarget): boolean {
+    return target.currentField !== undefined && getToolNames(target.currentField).some((name) => name !== 'current');
+  }
+
+  /** Opens the picker of a row that has no value. */
+  startPicker(target: ToolTarget): void {
+    if (target.currentField && getToolNames(target.currentField).includes('tree')) void this.startTool('tree', target);
+    else target.startLiteral();
   }
 
   /** Loads the panels early, for users who have the permission to use them. */
@@ -125,6 +137,7 @@ export class FieldTools {
       this.openTool = { target, panel };
       panel.onClosed(() => {
         if (this.openTool?.panel === panel) this.openTool = undefined;
+        if (target.get()) this.onFilled();
       });
     } catch {
       RED.notify(this.node._('test.unreachable-help'), 'error');

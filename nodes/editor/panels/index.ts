@@ -12,3 +12,4 @@ export { openPreviewPanel as preview } from './preview';
 export { runConnectionTest as test } from './connection-test';
 export { openTryPanel as try } from './try-now';
 export { openFolderPicker as folder, showFolderState as checkFolder } from './folder-picker';
+export { showFlowOffers as offers } from './flow-offers';

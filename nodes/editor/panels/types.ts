@@ -43,6 +43,7 @@ export interface Panels {
   folder(options: PanelOptions): OpenPanel;
   /** Shows below a field whether its folder exists. */
   readonly checkFolder: (options: FolderCheckOptions) => void;
+  readonly offers: (options: FlowOfferOptions) => void;
   readonly preview: (options: PreviewOptions) => void;
   readonly try: (options: PreviewOptions) => void;
   readonly test: (options: ConnectionTestOptions) => Promise<void>;
@@ -50,6 +51,15 @@ export interface Panels {
 
 /** The arguments of the check of a folder. */
 export type FolderCheckOptions = Pick<PanelOptions, 'node' | 'target' | 'postLocal'>;
+
+/** The arguments of the offers to wire what a node lacks. */
+export interface FlowOfferOptions {
+  readonly node: RedNode;
+  readonly container: JQuery;
+  /** Whether the node was just placed. */
+  readonly isNew: boolean;
+  readonly hasFailureOutput: () => boolean;
+}
 
 /** The arguments of the preview. */
 export interface PreviewOptions {
