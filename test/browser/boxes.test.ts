@@ -84,7 +84,7 @@ inBothEditors('the panels beside the fields', (rig) => {
       async () => {
         await press('[data-field="path"] [data-tool="tree"]');
         await press('.gateway-tree .red-ui-treeList-label:has-text("users")');
-        await see('.gateway-resource pre');
+        await see('.gateway-resource-form');
       },
       async () => {
         await press('#gateway-tree-cancel');

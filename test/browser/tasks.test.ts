@@ -15,7 +15,7 @@ declare const RED: {
 };
 declare const window: { presses: number };
 
-/** As the issue asks: no task takes more. A double click counts as two. */
+/** The most clicks of a task that has no goal of its own. A double click counts as two. */
 const MOST = 12;
 
 /** What a person does with the mouse, counted by the page itself at every press of the button; typing is not counted. */
@@ -68,17 +68,15 @@ class Hand {
     await this.click(`.red-ui-typedInput-options:visible a[value="${name}"]`);
   }
 
-  /** Opens a branch of the tree and shows what is there. */
-  async branch(name: string): Promise<void> {
-    const text = this.page.getByText(name, { exact: true });
-    await this.page.locator('.gateway-tree .red-ui-treeList-label', { has: text }).last().click();
-    await this.page.waitForSelector(`.gateway-resource pre[data-path$="${name}"]`);
+  /** From what the appliance has: the list of a required field of a new node opens by itself. */
+  async pick(field: string, value: string): Promise<void> {
+    await this.page.waitForSelector(`[data-field="${field}"] [role="combobox"][aria-expanded="true"]`);
+    await this.click(`.gateway-list [role="option"]:has-text("${value}")`);
   }
 
-  /** From what the appliance has, once the list is there. */
-  async pick(field: string, value: string): Promise<void> {
-    await this.click(`[data-field="${field}"] .gateway-default`);
-    await this.click(`.gateway-list [role="option"]:has-text("${value}")`);
+  /** Adds the Inject node that the dialog of a new node offers. */
+  async startWithInject(): Promise<void> {
+    await this.click('.gateway-offer button');
   }
 
   async done(): Promise<void> {
@@ -191,38 +189,37 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     sim.requests.length = 0;
   });
 
-  const within = async (task: string): Promise<void> => {
+  const within = async (task: string, goal = MOST): Promise<void> => {
     const presses = await hand.presses;
     console.log(`Node-RED ${version}: ${task}: ${presses} clicks`);
-    expect(presses, task).toBeLessThanOrEqual(MOST);
+    expect(presses, task).toBeLessThanOrEqual(goal);
     expect(editor.complaints.splice(0)).toEqual([]);
   };
 
   it('a new user lists the sessions', async () => {
-    await hand.place('inject', 120, 80);
     await hand.place('gateway-sessions', 360, 80);
+    await hand.operation('list');
+    await hand.startWithInject();
     await hand.done();
     await hand.place('debug', 600, 80);
-    await hand.wire('inject', 'gateway-sessions');
     await hand.wire('gateway-sessions', 'debug');
     await hand.deploy();
     await hand.inject();
     await hand.asked('GET', /active-users/);
-    await within('list sessions');
+    await within('list sessions', 9);
   });
 
   it('a new user disables a user whose server and name are picked from lists', async () => {
-    await hand.place('inject', 120, 80);
     await hand.place('gateway-users', 360, 80);
     await hand.operation('disable');
     await hand.pick('server', 'System Local');
     await hand.pick('username', 'contractor1');
+    await hand.startWithInject();
     await hand.done();
-    await hand.wire('inject', 'gateway-users');
     await hand.deploy();
     await hand.inject();
     expect(await hand.asked('PUT', /contractor1\/enabled$/)).toContain('false');
-    await within('disable a user');
+    await within('disable a user', 8);
   });
 
   it('a new user ends sessions from a webhook', async () => {
@@ -246,25 +243,24 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
   });
 
   it('a new user reads a value of the configuration, changes it and writes it back', async () => {
-    await hand.place('inject', 120, 80);
     await hand.place('gateway-config', 360, 80);
     await hand.operation('update');
-    await hand.click('[data-field="path"] [data-tool="tree"]');
+    // The tree of a new node opens by itself.
     await editor.page.waitForSelector('.gateway-browser');
-    for (const name of ['users', 'user-roles', 'Users']) await hand.branch(name);
+    await editor.page.locator('.gateway-tree-side > input').focus();
+    await hand.type('user-role/Users');
+    await hand.click('.gateway-hits button[data-path$="user-role/Users"]');
+    await hand.click('[data-name="description"] .gateway-change input');
+    await hand.type('Day shift');
     await hand.click('#gateway-tree-ok');
     await editor.page.waitForSelector('.gateway-browser', { state: 'detached' });
-    await editor.page.waitForFunction(() => document.querySelector('.gateway-difference')?.textContent?.includes('current values'));
-    // The cursor is in what was loaded.
-    await editor.page.keyboard.press('Control+A');
-    await hand.type('{"description":"Day shift"}');
     await editor.page.waitForSelector('.gateway-difference ins');
+    await hand.startWithInject();
     await hand.done();
-    await hand.wire('inject', 'gateway-config');
     await hand.deploy();
     await hand.inject();
     expect(await hand.asked('PUT', /user-role\/Users$/)).toContain('Day shift');
-    await within('read, change, write back');
+    await within('read, change, write back', 9);
   });
 
   it('a new user backs up every night', async () => {
@@ -276,7 +272,8 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await hand.done();
     await hand.place('gateway-backup', 360, 80);
     await hand.operation('run');
-    await hand.click('[data-field="folder"] .gateway-default');
+    // The folder has the cursor.
+    await editor.page.waitForSelector('.gateway-folders');
     await hand.type(work);
     await hand.done();
     await hand.wire('inject', 'gateway-backup');

@@ -1,12 +1,9 @@
 import type { ApiResult } from '../api';
 import type { OpenPanel, PanelOptions } from './types';
 import { openCurrentComparison } from './compare-current';
+import { ResourceForm } from './resource-form';
+import { ResourceSearch, type ResourceLink } from './resource-search';
 import { renderMarkup } from '../text';
-
-interface ResourceLink {
-  name: string;
-  href: string | null;
-}
 
 /** One resource in the tree. Its children are loaded when it is opened. */
 interface TreeItem {
@@ -14,7 +11,6 @@ interface TreeItem {
   icon: string;
   path: string;
   resource?: unknown;
-  answer?: Promise<ApiResult> | undefined;
   parent?: TreeItem;
   children?: (done: (items: TreeItem[]) => void, item: TreeItem) => void;
   treeList?: { expand(done?: () => void): void };
@@ -34,12 +30,24 @@ class PathBrowser implements OpenPanel {
   private readonly crumbs = $('<div class="gateway-crumbs">');
   private readonly tree = $('<div class="gateway-tree">');
   private readonly resource = $('<div class="gateway-resource" tabindex="0">');
+  private readonly hits = $('<div class="gateway-hits">').hide();
+  private readonly progress = $('<div class="gateway-note" role="status" aria-live="polite">');
   private readonly root: string;
+  private readonly form: ResourceForm;
+  private readonly index: ResourceSearch;
+  private readonly answers = new Map<string, Promise<ApiResult>>();
+  private searchText = '';
   private closeListener: () => void = () => undefined;
   private latestRequest = 0;
 
   constructor(private readonly options: PanelOptions) {
     this.root = options.node.type === 'gateway-request' ? ROOTS.request : ROOTS.config;
+    this.form = new ResourceForm(options.node, this.resource, options.getBodyTarget() !== undefined);
+    this.index = new ResourceSearch(
+      (path) => this.read(path),
+      (link, parent) => this.toTreePath(link, parent),
+      () => this.showHits(),
+    );
   }
 
   open(): void {
@@ -52,7 +60,10 @@ class PathBrowser implements OpenPanel {
         { id: 'gateway-tree-ok', text: node._('tree.use'), class: 'primary', click: () => this.applyPath() },
       ],
       open: (tray) => this.fill(tray.find('.red-ui-tray-body')),
-      close: () => this.closeListener(),
+      close: () => {
+        this.index.stop();
+        this.closeListener();
+      },
       show: () => undefined,
     });
   }
@@ -74,7 +85,7 @@ class PathBrowser implements OpenPanel {
     this.path.attr('aria-label', node._('tree.path')).val(source?.type === 'str' ? source.value : '');
     this.path.on('input', () => this.drawCrumbs());
     this.resource.attr('aria-label', node._('tree.resource'));
-    const left = $('<div class="gateway-tree-side">').append(search, this.tree);
+    const left = $('<div class="gateway-tree-side">').append(search, this.progress, this.hits, this.tree);
     const panes = $('<div class="gateway-panes">').append(left, this.resource);
     const note = $('<div class="gateway-note">').text(this.canUseTags ? node._('tree.crumbs') : '');
     $('<div class="gateway-panel gateway-browser">').append(this.path, this.crumbs, note, panes).appendTo(body);
@@ -105,14 +116,26 @@ class PathBrowser implements OpenPanel {
     return (answer.links as ResourceLink[]).map((link) => this.createItem(link, item.path));
   }
 
-  /** Loads a resource and its links once. A failed load is repeated. */
   private async loadResource(item: TreeItem): Promise<ApiResult> {
-    const root = this.root === ROOTS.request ? 'request' : 'config';
-    item.answer ??= this.options.post('read', { root, path: item.path === '' ? '/' : item.path });
-    const answer = await item.answer;
+    const answer = await this.read(item.path);
     if (answer.ok) item.resource = answer.resource;
-    else item.answer = undefined;
     return answer;
+  }
+
+  /** Reads a resource and its links once. A failed read is repeated. */
+  private async read(path: string): Promise<ApiResult> {
+    const root = this.root === ROOTS.request ? 'request' : 'config';
+    const pending = this.answers.get(path) ?? this.options.post('read', { root, path: path === '' ? '/' : path });
+    this.answers.set(path, pending);
+    const answer = await pending;
+    if (!answer.ok) this.answers.delete(path);
+    return answer;
+  }
+
+  /** Returns the path of a link, or undefined if it leaves the tree. */
+  private toTreePath({ name, href }: ResourceLink, parent: string): string | undefined {
+    if (href !== null && !href.includes(`${this.root}/`)) return undefined;
+    return toPath(href, name, parent, this.root);
   }
 
   private async choose(item: TreeItem): Promise<void> {
@@ -130,6 +153,7 @@ class PathBrowser implements OpenPanel {
         return;
       }
     }
+<<<<<<< HEAD
     // Content comes only from a deployed address.
     if (item.resource === undefined) {
       this.showText(this.options.node._('tree.undeployed'));
@@ -140,6 +164,9 @@ class PathBrowser implements OpenPanel {
         .attr('data-path', item.path)
         .text(JSON.stringify(item.resource, null, 2)),
     );
+=======
+    this.form.show(item.path, item.resource);
+>>>>>>> ad34e87 (editor: show a resource as a form, and search the whole tree)
   }
 
   /** A list of paths does not support tags. */
@@ -176,14 +203,40 @@ class PathBrowser implements OpenPanel {
   /** The names that tags replaced, by position. */
   private readonly originalNames = new Map<number, string>();
 
-  /** Searches names and contents of the opened resources. */
+  /** Searches names and values of the whole tree, which is read in the background. */
   private search(text: string): void {
-    const wanted = text.trim().toLowerCase();
-    const matches = (item: TreeItem): boolean =>
-      wanted === '' ||
-      item.label.toLowerCase().includes(wanted) ||
-      (item.resource !== undefined && JSON.stringify(item.resource).toLowerCase().includes(wanted));
-    this.tree.treeList('filter', wanted === '' ? null : (item: TreeItem) => matches(item));
+    this.searchText = text.trim();
+    if (this.searchText !== '') this.index.start();
+    this.showHits();
+  }
+
+  private showHits(): void {
+    const { node } = this.options;
+    const isSearch = this.searchText !== '';
+    this.hits.toggle(isSearch);
+    this.tree.toggle(!isSearch);
+    this.progress.text(!isSearch ? '' : node._(this.index.isComplete ? 'tree.searched' : 'tree.searching', { n: this.index.count }));
+    if (!isSearch) return;
+    const hits = this.index.find(this.searchText);
+    const known = this.hits.children('button').length;
+    // The list grows without moving an entry that the user is about to click.
+    const isSame = this.hits.data('text') === this.searchText;
+    const shown = isSame
+      ? new Set(
+          this.hits
+            .children('button')
+            .toArray()
+            .map((one) => one.dataset.path),
+        )
+      : new Set<string>();
+    if (!isSame || known === 0) this.hits.empty().data('text', this.searchText);
+    for (const { path, field } of hits) {
+      if (shown.has(path)) continue;
+      const button = $('<button type="button" class="red-ui-button gateway-folder">').attr('data-path', path);
+      button.append($('<span>').text(path), field === '' ? '' : $('<small>').text(field));
+      button.on('click', () => void this.choose({ label: path, icon: '', path })).appendTo(this.hits);
+    }
+    if (hits.length === 0 && this.index.isComplete) this.hits.append($('<div class="gateway-note">').text(node._('tree.no-match')));
   }
 
   private showText(text: string): void {
@@ -199,10 +252,13 @@ class PathBrowser implements OpenPanel {
     const text = String(this.path.val() ?? '').trim();
     if (text !== '') this.options.target.set('str', text);
     const isKnown = text !== '' && !text.includes('{{');
+    const { body } = this.form;
+    if (body) this.options.getBodyTarget()?.set('json', JSON.stringify(body));
     // Shows the current values of the resource to change, after the form is back.
     this.closeTray(() => {
       const bodyTarget = this.options.getBodyTarget();
-      if (bodyTarget && isKnown && bodyTarget.get() === undefined) openCurrentComparison({ ...this.options, target: bodyTarget });
+      if (bodyTarget && isKnown && (body !== undefined || bodyTarget.get() === undefined))
+        openCurrentComparison({ ...this.options, target: bodyTarget });
     });
   }
 
