@@ -272,7 +272,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await hand.done();
     await hand.place('gateway-backup', 360, 80);
     await hand.operation('run');
-    // The folder has the cursor.
+    await hand.click('[data-field="folder"] .gateway-default');
     await editor.page.waitForSelector('.gateway-folders');
     await hand.type(work);
     await hand.done();

@@ -215,7 +215,9 @@ class PathBrowser implements OpenPanel {
     const isSearch = this.searchText !== '';
     this.hits.toggle(isSearch);
     this.tree.toggle(!isSearch);
-    this.progress.text(!isSearch ? '' : node._(this.index.isComplete ? 'tree.searched' : 'tree.searching', { n: this.index.count }));
+    this.progress.text(
+      !isSearch ? '' : node._(this.index.isComplete ? 'tree.searched' : 'tree.searching', { count: String(this.index.count) }),
+    );
     if (!isSearch) return;
     const hits = this.index.find(this.searchText);
     const known = this.hits.children('button').length;
@@ -253,10 +255,10 @@ class PathBrowser implements OpenPanel {
     if (text !== '') this.options.target.set('str', text);
     const isKnown = text !== '' && !text.includes('{{');
     const { body } = this.form;
-    if (body) this.options.getBodyTarget()?.set('json', JSON.stringify(body));
     // Shows the current values of the resource to change, after the form is back.
     this.closeTray(() => {
       const bodyTarget = this.options.getBodyTarget();
+      if (body) bodyTarget?.set('json', JSON.stringify(body));
       if (bodyTarget && isKnown && (body !== undefined || bodyTarget.get() === undefined))
         openCurrentComparison({ ...this.options, target: bodyTarget });
     });

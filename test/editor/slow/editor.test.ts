@@ -189,7 +189,9 @@ describe('the English catalog', () => {
       ...inTemplates,
       ...singular,
       ...literal.filter((key) =>
-        /^(action|appliance|check|common|current|filter|folder|list|offer|recipe|sidebar|source|test|tool|tree|trust|try|watch)\./.test(key),
+        /^(action|appliance|check|common|current|filter|folder|list|offer|recipe|sidebar|source|test|tool|tree|trust|try|watch)\./.test(
+          key,
+        ),
       ),
     ];
     expect(usedKeys.filter((key) => !catalog.has(key))).toEqual([]);
