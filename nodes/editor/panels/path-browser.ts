@@ -153,20 +153,12 @@ class PathBrowser implements OpenPanel {
         return;
       }
     }
-<<<<<<< HEAD
     // Content comes only from a deployed address.
     if (item.resource === undefined) {
       this.showText(this.options.node._('tree.undeployed'));
       return;
     }
-    this.resource.empty().append(
-      $('<pre>')
-        .attr('data-path', item.path)
-        .text(JSON.stringify(item.resource, null, 2)),
-    );
-=======
     this.form.show(item.path, item.resource);
->>>>>>> ad34e87 (editor: show a resource as a form, and search the whole tree)
   }
 
   /** A list of paths does not support tags. */
