@@ -43,9 +43,10 @@ export type DiagnosticsOptions = Pick<GatewayOptions, 'onExchange' | 'onRunEnd' 
  * inventory has none.
  */
 export function createDiagnosticsOptions(id?: string, url?: unknown): DiagnosticsOptions {
+  const nodeKey = id === undefined ? undefined : toNodeKey(id, url);
   return {
     stateFolder: getStateFolder(),
-    onRunEnd: (run) => recordRun(id === undefined ? toListedKey(run.envelope.appliance) : toNodeKey(id, url), run),
+    onRunEnd: (run) => recordRun(nodeKey ?? toListedKey(run.envelope.appliance), run),
     onExchange: (exchange, appliance) => {
       const red = latestRuntime;
       red?.log.log({

@@ -7,6 +7,7 @@ import { isObject, type JsonObject } from '../../src/model/json';
 /** Appliances whose facts are kept. The oldest are dropped first. */
 const MAX_APPLIANCES = 2000;
 const MAX_OUTCOMES = 20;
+const NO_ENTRIES: readonly string[] = Object.freeze([]);
 
 /** A value with the time when it was read. */
 export interface TimedValue<T> {
@@ -123,13 +124,17 @@ function recordOutcome(facts: KnownFacts, { operation, envelope, initiator }: En
   const { at, ok, code = null, changed, summary, message = '', journal } = envelope;
   if (operation === 'backup.run' && !ok) facts.backup = { at, value: { ok, text: message, changed: null } };
   facts.runs.unshift({
-    ...{ at, operation, ok, code, changed },
+    at,
+    operation,
+    ok,
+    code,
+    changed,
     summary: ok ? (summary ?? operation) : [summary, message].filter(Boolean).join(' '),
     actor: initiator?.actor ?? null,
     node: initiator?.node ?? null,
-    entries: (Array.isArray(journal) ? journal : [journal]).filter((id) => typeof id === 'string'),
+    entries: journal === undefined ? NO_ENTRIES : (Array.isArray(journal) ? journal : [journal]).filter((id) => typeof id === 'string'),
   });
-  facts.runs.length = Math.min(facts.runs.length, MAX_OUTCOMES);
+  if (facts.runs.length > MAX_OUTCOMES) facts.runs.pop();
 }
 
 /** Forgets everything. For tests. */
