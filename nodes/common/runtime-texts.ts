@@ -81,6 +81,8 @@ export const RUNTIME_TEXTS = {
       percent: '__time__ __n__ %',
       days: '__time__ __n__ days',
       'days-one': '__time__ 1 day',
+      findings: '__time__ __n__ findings',
+      'findings-one': '__time__ 1 finding',
     },
   },
   inventory: {

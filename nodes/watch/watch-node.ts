@@ -150,6 +150,9 @@ function readWatchSettings(
     path: watch === 'configuration' ? properties.text('path') : undefined,
     ignore: watch === 'configuration' ? splitWords('ignore', definition.ignore, /[,;\n]/) : undefined,
     unordered: watch === 'configuration' ? splitWords('unordered', definition.unordered, /[,;\n]/) : undefined,
+    rules: watch === 'audit' ? properties.text('rules') : undefined,
+    exceptions: watch === 'audit' ? properties.text('exceptions') : undefined,
+    off: watch === 'audit' ? splitWords('off', definition.off, /[\s,;]/) : undefined,
   };
 }
 

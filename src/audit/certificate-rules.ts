@@ -1,12 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import { isObject, type JsonObject } from '../model/json';
 import { toPointerSegment } from '../change/compare';
+import { describeWeakness } from './certificate-strength';
 import type { AuditRule, AuditSubject } from './audit-rule';
 import type { RuleFault } from './finding';
 
 const DAY_MS = 86_400_000;
 const MIN_RSA_BITS = 2048;
-const MIN_EC_BITS = 224;
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 const END_FIELD = /^(?:valid-to|not-after|expir(?:es|y|ation)(?:-(?:date|time|on|at))?)$/i;
 const SIZE_FIELD = /^(?:key-(?:size|length|bits))$/i;
@@ -47,7 +47,7 @@ export const certificateRules: readonly AuditRule[] = [
     severity: 'medium',
     title: 'Certificates with a short key or an old signature',
     message: 'The certificate has a short key or a broken signature algorithm.',
-    fix: 'Request a certificate with at least 2048 bits and SHA-256.',
+    fix: 'Request a certificate with at least 2048 bits, or a curve of at least 224 bits, and SHA-256.',
     check: (subject) =>
       toFaults(subject, ({ path, name, weak }) => (weak ? { path, name, evidence: { field: weak.field, value: weak.value } } : undefined)),
     passes: { resources: stored({ 'key-size': 4096, 'valid-to': '2099-01-01T00:00:00Z' }) },
@@ -62,10 +62,11 @@ function toFaults(subject: AuditSubject, toFault: (facts: CertificateFacts) => R
 }
 
 function findServed({ live }: AuditSubject): CertificateFacts[] {
-  const { subject, 'valid-to': validTo } = live.certificate ?? {};
+  const { subject, 'valid-to': validTo, weakness } = live.certificate ?? {};
   if (typeof validTo !== 'string' || Number.isNaN(Date.parse(validTo))) return [];
   const name = typeof subject === 'string' ? subject : '';
-  return [{ path: '', name, end: { field: '/valid-to', value: validTo, time: Date.parse(validTo) } }];
+  const end = { field: '/valid-to', value: validTo, time: Date.parse(validTo) };
+  return [{ path: '', name, end, ...(typeof weakness === 'string' && { weak: { field: '/weakness', value: weakness } }) }];
 }
 
 function findStored({ index }: AuditSubject): CertificateFacts[] {
@@ -113,11 +114,9 @@ function readPem(text: string, field: string): Partial<CertificateFacts> {
   if (pem === undefined) return {};
   try {
     const certificate = new X509Certificate(pem);
-    const { asymmetricKeyType: type, asymmetricKeyDetails: details } = certificate.publicKey;
-    const bits = details?.modulusLength ?? MIN_RSA_BITS;
-    const isWeak = type === 'ec' ? bits < MIN_EC_BITS : bits < MIN_RSA_BITS;
+    const weak = describeWeakness(certificate);
     const end = { field, value: certificate.validTo, time: Date.parse(certificate.validTo) };
-    return { end, ...(isWeak && { weak: { field, value: `${bits} bits` } }) };
+    return { end, ...(weak !== undefined && { weak: { field, value: weak } }) };
   } catch {
     return {};
   }

@@ -14,6 +14,7 @@ import { SnapshotFolder } from '../snapshot/snapshot-folder';
 import { readSnapshotOrigin } from '../snapshot/take';
 import { findWeakSecret, isRadiusOrSnmpClient } from './access-rules';
 import type { LiveFacts } from './audit-rule';
+import { describeWeakness } from './certificate-strength';
 
 /** The configuration to audit, and what is known besides. */
 export interface AuditSource {
@@ -105,15 +106,22 @@ async function readLiveFacts(call: OperationContext): Promise<LiveFacts> {
     read('/api/v1/system/healthcheck', { status: 'all' }),
     read('/api/v1/cluster'),
     read('/api/v1/license/license-server-lease-information'),
-    call.settings.base.startsWith('https:') ? readFact(() => call.fetchPeerCertificate()) : undefined,
+    call.settings.base.startsWith('https:') ? readFact(() => readServedCertificate(call)) : undefined,
   ]);
   return {
     health,
     cluster,
     leases,
-    certificate: certificate && { subject: certificate.subject, 'valid-to': certificate['valid-to'] },
+    certificate,
     realm: call.settings.realm,
   };
+}
+
+async function readServedCertificate(call: OperationContext): Promise<JsonObject> {
+  const certificate = await call.readPeerCertificate();
+  const validTo = new Date(certificate.validTo).toISOString();
+  const weakness = describeWeakness(certificate);
+  return { subject: certificate.subject.split('\n').join(', '), 'valid-to': validTo, ...(weakness !== undefined && { weakness }) };
 }
 
 async function readFact<T>(read: () => Promise<T>): Promise<T | undefined> {

@@ -4,6 +4,7 @@ import type { OperationContext } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
 import { readListOrFile, type ListOrFile } from './audit-files';
 import type { AuditLimits, AuditRule, AuditSubject } from './audit-rule';
+import { compareFindings } from './compare-findings';
 import { ConfigurationIndex } from './configuration-index';
 import { applyExceptions, parseExceptions, type ExceptedFinding } from './exceptions';
 import { SEVERITIES, toFindings, type AuditFinding } from './finding';
@@ -63,7 +64,7 @@ export async function runAudit(input: AuditInput, effects: ReadonlyMap<string, s
     findings,
     excepted,
     notApplicable,
-    ...(previous && compareFindings(previous, findings)),
+    ...(previous && compareFindings(previous, findings, notApplicable)),
   };
   const reportInput = { appliance, time: new Date(now).toISOString(), findings, excepted, notApplicable };
   const counts = Object.fromEntries(SEVERITIES.map((severity) => [severity, findings.filter((one) => one.severity === severity).length]));
@@ -111,27 +112,6 @@ function parsePrevious(previous: JsonObject | undefined): AuditFinding[] | undef
   if (previous === undefined) return undefined;
   if (!Array.isArray(previous['findings'])) throw badInput('previous is not the result of an audit: it has no findings.');
   return toFindings(previous['findings']);
-}
-
-/** Compares the findings of two runs. Positions in lists and measured values may differ. */
-function compareFindings(
-  previous: readonly AuditFinding[],
-  current: readonly AuditFinding[],
-): { new: AuditFinding[]; solved: AuditFinding[]; unchanged: AuditFinding[] } {
-  const before = new Set(previous.map(toKey));
-  const after = new Set(current.map(toKey));
-  return {
-    new: current.filter((finding) => !before.has(toKey(finding))),
-    solved: previous.filter((finding) => !after.has(toKey(finding))),
-    unchanged: current.filter((finding) => before.has(toKey(finding))),
-  };
-}
-
-function toKey({ rule, path, name, evidence }: AuditFinding): string {
-  const field = evidence?.field ?? '';
-  // A list entry can move, but its value names it.
-  const detail = /\/\d+(?:\/|$)/.test(field) ? evidence?.value : field;
-  return JSON.stringify([rule, path, name, detail]);
 }
 
 async function createReport(format: AuditInput['format'], input: AuditReportInput): Promise<string | undefined> {

@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto';
 import type { AbortSignalLike } from './abort';
 import type { ExclusiveOptions } from './coordination';
 import type { BulkResult, WriteResult } from './envelope';
@@ -106,6 +107,8 @@ export interface OperationContext {
   runExclusive<T>(name: string, work: () => Promise<T>, options?: ExclusiveCallOptions): Promise<T>;
   /** Reads the certificates of a TLS handshake with the appliance or another host. It sends nothing beyond the handshake. */
   fetchPeerCertificate(target?: { readonly host: string; readonly port: number }): Promise<PeerCertificateInfo>;
+  /** Reads the certificate of the appliance in a TLS handshake, as Node.js describes it. */
+  readPeerCertificate(): Promise<X509Certificate>;
   /** Exchanges without retries and interpretation, for a conformance check. Only for reads. */
   readonly raw: RawConnection;
   /** What this gateway has sent since it was created. */

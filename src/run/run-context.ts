@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto';
 import type { HostPort } from '../http/peer-certificate';
 import { toAbortSignal } from '../model/abort';
 import type { Counters } from '../model/counters';
@@ -115,6 +116,10 @@ export class RunContext extends RunState implements OperationContext {
 
   fetchPeerCertificate(target?: HostPort): Promise<PeerCertificateInfo> {
     return this.gatewayContext.transport.fetchPeerCertificate(target, this.options.signal);
+  }
+
+  async readPeerCertificate(): Promise<X509Certificate> {
+    return (await this.gatewayContext.transport.handshake(this.options.signal)).certificates[0];
   }
 
   /** Drops the cached reads of the finished run. */

@@ -1,3 +1,4 @@
+import type { AuditFinding } from '../audit/finding';
 import type { SessionRecord } from '../areas/sessions/session-record';
 import type { Difference } from '../change/compare';
 import type { Envelope } from '../model/envelope';
@@ -89,6 +90,12 @@ export interface ConfigurationEvent {
   readonly changed: readonly Difference[];
 }
 
+/** Events of an `audit` watch: findings that the last check did not have, and findings that are solved. */
+export interface AuditEvent {
+  readonly event: 'new' | 'solved';
+  readonly findings: readonly AuditFinding[];
+}
+
 /** Events of every watch: the appliance stopped or started to respond. */
 export type ReachabilityEvent =
   { readonly event: 'unreachable'; readonly code: ErrorCode; readonly message: string } | { readonly event: 'reachable' };
@@ -102,6 +109,7 @@ export interface EventsByWatch {
   readonly license: LicenseEvent;
   readonly certificate: CertificateEvent;
   readonly configuration: ConfigurationEvent;
+  readonly audit: AuditEvent;
 }
 
 /** One event as a watch sends it. */

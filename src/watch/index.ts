@@ -3,6 +3,7 @@ export { WATCH_KINDS, parseWatchFilter, getWatchKind, type WatchKind, type Watch
 export { readLimits, type WatchLimit } from './limits';
 export type { CheckSummary } from './tracker';
 export type {
+  AuditEvent,
   CertificateDetails,
   CertificateEvent,
   ClusterEvent,

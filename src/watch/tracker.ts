@@ -3,7 +3,7 @@ import type { EventsByWatch } from './events';
 
 /** The result of a check as a keyword and a count, for the status text of a node. */
 export interface CheckSummary {
-  readonly key: 'sessions' | 'above' | 'fine' | 'same' | 'changed' | 'members' | 'percent' | 'days';
+  readonly key: 'sessions' | 'above' | 'fine' | 'same' | 'changed' | 'members' | 'percent' | 'days' | 'findings';
   readonly n?: number;
 }
 

@@ -3,6 +3,7 @@ import type { RunOutcome } from '../gateway';
 import type { LightAbortController } from '../model/abort';
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
+import { AuditTracker } from './audit-tracker';
 import { CertificateTracker, DEFAULT_EXPIRY_DAYS, parseExpiryDays } from './certificate-tracker';
 import type { Clock } from './clock';
 import { ClusterTracker, NO_CLUSTER } from './cluster-tracker';
@@ -44,6 +45,10 @@ export interface WatchKindOptions {
   readonly ignore?: readonly string[] | undefined;
   /** For `configuration`: lists whose order does not count. */
   readonly unordered?: readonly string[] | undefined;
+  /** For `audit`: files with own rules and exceptions, and the ids of rules that are not checked. */
+  readonly rules?: string | undefined;
+  readonly exceptions?: string | undefined;
+  readonly off?: readonly string[] | undefined;
 }
 
 /** Performs one check of an appliance. */
@@ -68,6 +73,10 @@ export interface WatchKindDefinition {
 
 const DEFAULT_HEALTH_LIMITS: readonly WatchLimit[] = [{ name: 'CPU-UTILIZATION', above: 90, release: 80, checks: 3 }];
 const DEFAULT_LICENSE_LIMITS: readonly WatchLimit[] = [{ name: '*', above: 90, release: 85 }];
+
+function readAuditInput({ rules, exceptions, off }: WatchKindOptions): JsonObject {
+  return { ...(rules !== undefined && { rules }), ...(exceptions !== undefined && { exceptions }), ...(off && { off: [...off] }) };
+}
 
 /** All kinds of watches. */
 export const WATCH_KINDS = {
@@ -119,6 +128,14 @@ export const WATCH_KINDS = {
     identity: ({ path, ignore, unordered }) => [path ?? null, ignore ?? null, ...(unordered ? [unordered] : [])],
     // A check sends a request for each resource.
     defaultIntervalSeconds: 3600,
+  },
+  audit: {
+    operation: 'audit.run',
+    input: readAuditInput,
+    createTracker: () => new AuditTracker(),
+    // With other rules, every difference would come from the rules and not from the appliance.
+    identity: readAuditInput,
+    defaultIntervalSeconds: 86_400,
   },
 } satisfies Record<string, WatchKindDefinition>;
 

@@ -2,7 +2,7 @@ import { labelFormButtons } from '../fields/row-elements';
 import { getCurrentValue, setOpenNode } from '../dialog-state';
 import { isVariableReference, renderMarkup, showError, toPropertyText } from '../text';
 
-const WATCH_KINDS = ['sessions', 'health', 'system', 'cluster', 'license', 'certificate', 'configuration'];
+const WATCH_KINDS = ['sessions', 'health', 'system', 'cluster', 'license', 'certificate', 'configuration', 'audit'];
 /** The kinds of watch that use a property, as in the rows of the form. */
 const KINDS_BY_PROPERTY: Record<string, readonly string[]> = {
   limits: ['health', 'license', 'sessions'],
@@ -83,7 +83,7 @@ export function watchLabel(node: RedNode): string {
 }
 
 /** Default poll interval in seconds, as in the library. */
-const defaultIntervalFor = (kind: string): string => (kind === 'configuration' ? '3600' : '60');
+const defaultIntervalFor = (kind: string): string => ({ configuration: '3600', audit: '86400' })[kind] ?? '60';
 
 function getWatchKind(node: RedNode): string {
   const kind = toPropertyText(node.watch);

@@ -1,8 +1,13 @@
+import type { RuleExample } from '../../../src/audit/audit-rule';
 import type { JsonObject } from '../../../src/model/json';
 
 const ROOT = '/api/v1/configuration';
 const KINDS = ['unused', 'dangling', 'duplicate', 'open', 'single', 'session', 'one-time', 'never', 'ends', 'weak', 'client'] as const;
-const RULES: Record<(typeof KINDS)[number], string> = {
+/** Faults outside the configuration, and rights. The last two can occur once. */
+const OTHER_KINDS = ['license', 'member', 'rights', 'health', 'release'] as const;
+const ALL_KINDS = [...KINDS, ...OTHER_KINDS];
+type Kind = (typeof ALL_KINDS)[number];
+const RULES: Record<Kind, string> = {
   unused: 'unused-object',
   dangling: 'dangling-reference',
   duplicate: 'duplicate-object',
@@ -14,11 +19,18 @@ const RULES: Record<(typeof KINDS)[number], string> = {
   ends: 'certificate-ends',
   weak: 'certificate-weak',
   client: 'well-known-community',
+  license: 'license-nearly-used',
+  member: 'cluster-member-down',
+  rights: 'account-has-more-rights',
+  health: 'health-over-limit',
+  release: 'release-not-listed',
 };
 
 export interface PlantedTree {
   readonly resources: Map<string, JsonObject>;
-  /** Rule and path of each fault. */
+  /** Facts outside the configuration. */
+  readonly subject: Omit<RuleExample, 'resources'>;
+  /** Rule and path of each fault, or its name if it has no path. */
   readonly faults: ReadonlySet<string>;
 }
 
@@ -36,6 +48,11 @@ export function plantFaults(seed: number, size: number, faultCount: number): Pla
   const resources = new Map<string, JsonObject>();
   const faults = new Set<string>();
   const roles: string[] = [];
+  const features: JsonObject[] = [];
+  const members: JsonObject[] = [];
+  const health: Record<string, number> = { 'CPU-UTILIZATION': 10, 'DISK-UTILIZATION': 20 };
+  const accountRoles: string[] = [];
+  let release = '25.1';
   const add = (path: string, resource: JsonObject): string => {
     resources.set(`${ROOT}/${path}`, resource);
     return `${ROOT}/${path}`;
@@ -76,6 +93,24 @@ export function plantFaults(seed: number, size: number, faultCount: number): Pla
   const addClient = (name: string, community: string): string =>
     add(`uac/snmpEnforcement/clients/client/${name}`, { name, community, 'ip-address': `192.0.2.${resources.size}` });
 
+  const addFeature = (name: string, leased: number): string => {
+    features.push({ name, 'total-count': 100, clients: { 'client-info': [{ 'leased-count': leased }] } });
+    return name;
+  };
+  const addMember = (name: string, enabled: boolean): string => {
+    members.push({ name, enabled, notes: 'Active' });
+    return name;
+  };
+  const addAccountRole = (name: string, access: string): string => {
+    const path = add(`administrators/admin-roles/admin-role/${name}`, { name, description: `Role number ${resources.size}` });
+    add(`administrators/admin-roles/admin-role/${name}/system-tasks`, { access });
+    accountRoles.push(name);
+    return `${path}/system-tasks`;
+  };
+
+  addFeature('Users', 50);
+  addMember('node-1', true);
+  addAccountRole('Readers', 'read');
   for (let number = 0; number < 10; number++) addServer(`Directory-${number}`);
   add('users/user-realms/realm/Main', { name: 'Main', 'authentication-server': 'Directory-0', description: 'First' });
   for (let number = 0; resources.size < size; number++) {
@@ -88,7 +123,7 @@ export function plantFaults(seed: number, size: number, faultCount: number): Pla
     if (number % 4 === 0) addCertificate(`portal-${number}`, '2090-01-01T00:00:00Z', 4096);
     if (number % 4 === 1) addClient(`switch-${number}`, `k3y-${number}`);
   }
-  const plant: Record<(typeof KINDS)[number], (id: string) => string> = {
+  const plant: Record<Kind, (id: string) => string> = {
     unused: (id) => addRole(`Unused-${id}`),
     dangling: (id) => addRealm(`Broken-${id}`, `Gone-${id}`, [roles[random(roles.length)] ?? '']),
     duplicate: (id) => {
@@ -112,14 +147,22 @@ export function plantFaults(seed: number, size: number, faultCount: number): Pla
     never: (id) => addUser(`idle-${id}`, 'false', 'Never'),
     ends: (id) => addCertificate(`old-${id}`, '2020-01-01T00:00:00Z', 4096),
     weak: (id) => addCertificate(`weak-${id}`, '2090-01-01T00:00:00Z', 1024),
-    client: (id) => {
-      const path = addClient(`open-${id}`, 'public');
-      return path;
+    client: (id) => addClient(`open-${id}`, 'public'),
+    license: (id) => addFeature(`Feature-${id}`, 95),
+    member: (id) => addMember(`node-${id}`, false),
+    rights: (id) => addAccountRole(`Flows-${id}`, 'write'),
+    health: () => {
+      health['SWAP-UTILIZATION'] = 99;
+      return 'SWAP-UTILIZATION';
     },
+    release: () => (release = '9.0'),
   };
   for (let number = 0; number < faultCount; number++) {
-    const kind = KINDS[number < KINDS.length ? number : random(KINDS.length)] ?? 'unused';
+    const kind = ALL_KINDS[number < ALL_KINDS.length ? number : random(ALL_KINDS.length - 2)] ?? 'unused';
     faults.add(`${RULES[kind]} ${plant[kind](`${number}-${random(1000)}`)}`);
   }
-  return { resources, faults };
+  add('administrators/admin-realms/realm/API/role-mapping-rules', { rule: [{ name: 'All', roles: accountRoles }] });
+  const leases = { 'leased-license-counts': { features: { feature: features } } };
+  const live = { leases, cluster: { members }, health, realm: 'API' };
+  return { resources, faults, subject: { release, limits: { releases: ['25.1'], operations: ['sessions.list'] }, live } };
 }

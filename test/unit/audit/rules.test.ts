@@ -39,10 +39,11 @@ describe('audit rules', () => {
   );
 
   it.each([1, 2, 3, 4, 5])('audit rules find all faults of the random tree %i, and no others', async (seed) => {
-    const { resources, faults } = plantFaults(seed, 2000, 60);
-    const subject = { ...toSubject({ resources: {} }), index: new ConfigurationIndex(resources) };
+    const { resources, faults, subject: facts } = plantFaults(seed, 2000, 60);
+    expect(new Set([...faults].map((fault) => fault.split(' ')[0])).size).toBe(auditRules.length);
+    const subject = { ...toSubject({ ...facts, resources: {} }), index: new ConfigurationIndex(resources) };
     const { findings } = await checkRules(auditRules, subject);
-    expect(findings.map(({ rule, path }) => `${rule} ${path}`).sort()).toEqual([...faults].sort());
+    expect(findings.map(({ rule, path, name }) => `${rule} ${path || name}`).sort()).toEqual([...faults].sort());
   });
 
   it('audit rules do not fit an unknown tree, and do not fail on it', async () => {

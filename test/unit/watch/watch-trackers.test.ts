@@ -730,18 +730,20 @@ describe('WATCH_KINDS', () => {
     ['certificate', 'certificates.served', {}, undefined, undefined],
     ['configuration', 'snapshot.take', {}, {}, [null, null]],
     ['configuration', 'snapshot.take', { path: 'users', ignore: ['x'] }, { path: 'users', ignore: ['x'] }, ['users', ['x']]],
+    ['audit', 'audit.run', { rules: 'r.yaml', off: ['a'] }, { rules: 'r.yaml', off: ['a'] }, { rules: 'r.yaml', off: ['a'] }],
+    ['audit', 'audit.run', { exceptions: 'e.yaml' }, { exceptions: 'e.yaml' }, { exceptions: 'e.yaml' }],
   ])('a watch of %s reads %s', (name, operation, options, input, identity) => {
     const kind = getWatchKind(name);
     expect([kind.operation, kind.input?.(options), kind.identity?.(options)]).toEqual([operation, input, identity]);
     expect(kind.createTracker(options, clock, 'vpn').save()).toBeUndefined();
-    expect(kind.defaultIntervalSeconds).toBe(name === 'configuration' ? 3600 : undefined);
+    expect(kind.defaultIntervalSeconds).toBe({ configuration: 3600, audit: 86_400 }[name]);
   });
 
   it('WATCH_KINDS finds kinds by name and checks their options', () => {
     for (const odd of ['weather', 'toString', 7, undefined])
       expect(getThrownError(() => getWatchKind(odd))).toMatchObject({
         code: 'BAD_CONFIG',
-        message: 'watch must be one of sessions, health, system, cluster, license, certificate, configuration.',
+        message: 'watch must be one of sessions, health, system, cluster, license, certificate, configuration, audit.',
         details: { sent: false },
       });
     for (const [name, options] of [
