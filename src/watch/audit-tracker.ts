@@ -14,11 +14,12 @@ interface AuditResult {
 /** Reports the findings of an audit that the last check did not have, and those that are solved. */
 export class AuditTracker extends WholeStateTracker<readonly AuditFinding[], AuditEvent, AuditResult> {
   protected compare(
-    { findings, notApplicable }: AuditResult,
+    data: AuditResult,
     previous: readonly AuditFinding[] | undefined,
   ): { state: readonly AuditFinding[]; events: AuditEvent[]; summary: CheckSummary } {
-    if (!Array.isArray(findings) || !Array.isArray(notApplicable))
+    if (![data.findings, data.notApplicable].every((list) => Array.isArray(list)))
       throw new GatewayError('BAD_RESPONSE', 'The audit returned no findings.', { sent: true });
+    const { findings, notApplicable } = data;
     const summary: CheckSummary = { key: 'findings', n: findings.length };
     if (!previous) return { state: findings, events: [], summary };
     const { new: added, solved } = compareFindings(previous, findings, notApplicable);
