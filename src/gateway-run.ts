@@ -5,6 +5,7 @@ import type { AbortSignalLike } from './model/abort';
 import type { Envelope } from './model/envelope';
 import { asGatewayError, GatewayError } from './model/error';
 import type { ParsedInput } from './model/field';
+import { isObject } from './model/json';
 import type { Operation, OperationContext, Progress } from './model/operation';
 import type { Redactor } from './model/redaction';
 import { trusted } from './model/safe-message';
@@ -182,7 +183,8 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
     envelope.summary = summarizeRun(this, this.context, { data });
     if (this.isWrite) redactWriteEnvelope(envelope, this.context, this.redactor);
     if (streamed) return { data: undefined, many: null, envelope, streamed };
-    if (many) return { data: many, many, envelope, streamed };
+    // An operation can add counts to the results of its items.
+    if (many) return { data: isObject(data) && data['results'] === many.results ? data : many, many, envelope, streamed };
     return { data: this.isWrite ? this.redactor.value(data) : data, many, envelope, streamed };
   }
 

@@ -157,16 +157,15 @@ describe('a secret of %i characters', () => {
     ['request.post', (text) => ({ path: 'license/license-key', body: { a: { password: [text] } } })],
   ];
 
-  it.each([1, 2, 3, 5, 8, 13, 64, 511, 512, 513, 4096, 65_537, 1_000_000])(
+  it.each([1, 2, 3, 5, 8, 13, 64, 511, 512, 513, 4096, 32_769, 65_538, 131_076, 262_152])(
     'a secret of %i characters is never shown by an operation',
-    { timeout: 300_000 },
     async (length) => {
       const text = generateSecret(length, length);
       const password = length > 4096 ? OF_SETTINGS.password : generateSecret(length, length + 1);
       for (const [at, how] of ['in the messages of a success', 'in a refusal', 'in half of JSON'].entries()) {
         const server = await startRawServer(createLeakyAnswer(how, OF_SETTINGS.key, length > 4096 ? [] : [text]), { forwardsLogins: true });
         const gateway = gatewayFor(server, settings({ password, timeout: 60 }));
-        // What repeats a megabyte takes a second to look through: one write in each way then.
+        // A long secret takes long to look for: one write in each way then.
         for (const [name, input] of length > 100_000 ? WRITES.slice(at, at + 1) : WRITES) {
           const text0 = await run(gateway, name, input(text));
           expect(findSecret(text0, { input: text, password, key: OF_SETTINGS.key }), `${name} ${how}`).toBeUndefined();

@@ -171,7 +171,8 @@ describe('snapshot.revert', () => {
     const inner = join(folder, 'users/user-roles/user-role/Users/general/overview.json');
     writeFileSync(inner, '{ "web": "disabled" }');
     getUserRoles(simulator).add({ name: 'New', description: '' });
-    const { envelope } = await revert(gateway, folder, 'users');
+    const { envelope, data } = await revert(gateway, folder, 'users');
+    expect(data).toMatchObject({ incomplete: 2 });
     expect(envelope.incomplete).toEqual(
       expect.arrayContaining([
         { path: `${USER_ROLES_PATH}/Users`, field: '/password' },
