@@ -27,7 +27,11 @@ export interface TryResult {
 /** `POST /gateway-appliance/try` runs a read as the dialog describes it, and returns its data with masked secrets. */
 export function registerTryRoute(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/try', (body, clientSignal) =>
-    withDialogGateway(red, body, (gateway) => tryRead(red, gateway, body, clientSignal)),
+    withDialogGateway(red, body, (gateway, isDeployedAddress) => {
+      // Otherwise a dialog could read documents of any host that this machine reaches.
+      if (!isDeployedAddress) throw badInput('The appliance is not deployed with this address. Deploy it first.');
+      return tryRead(red, gateway, body, clientSignal);
+    }),
   );
 }
 

@@ -291,6 +291,8 @@ describe('the lookup routes', () => {
     ];
     for (const [body, message] of refused)
       expect(await tryNow(body)).toMatchObject({ ok: false, code: 'BAD_INPUT', message: expect.stringMatching(message) as unknown });
+    const undeployed = { type: 'gateway-sessions', operation: 'list', appliance: draft(typed) };
+    expect(await tryNow(undeployed)).toMatchObject({ ok: false, message: expect.stringContaining('Deploy it first') as unknown });
     expect(rig.sim.requests.length).toBe(from);
   });
 });
