@@ -62,13 +62,13 @@ async function compileRule(rule: RuleText, entry: JsonObject, label: string): Pr
   let deadline = 0;
   // JSONata calls these two around each step. An endless recursion would stop Node-RED.
   expression.assign('__evaluate_entry', () => {
-    if (++depth > MAX_CONDITION_DEPTH || Date.now() > deadline) throw new Error('The condition takes too long.');
+    if (++depth > MAX_CONDITION_DEPTH || performance.now() > deadline) throw new Error('The condition takes too long.');
   });
   expression.assign('__evaluate_exit', () => depth--);
   const isFault = async (resource: JsonObject, bindings: Record<string, unknown>): Promise<boolean> => {
     try {
       depth = 0;
-      deadline = Date.now() + MAX_CONDITION_MS;
+      deadline = performance.now() + MAX_CONDITION_MS;
       const result: unknown = await expression.evaluate(resource, bindings);
       return Array.isArray(result) ? result.some(Boolean) : Boolean(result);
     } catch {

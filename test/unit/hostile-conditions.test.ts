@@ -7,6 +7,7 @@ import { JournalWriter, type EntryFields } from '../../src/journal/journal-write
 import { verifyJournal } from '../../src/journal/verify-journal';
 import { asGatewayError } from '../../src/model/error';
 import { RecordSigner } from '../../src/model/record-signer';
+import { SnapshotFolder } from '../../src/snapshot/snapshot-folder';
 import { SessionTracker } from '../../src/watch/session-tracker';
 import { WatchStateFile } from '../../src/watch/watch-state-file';
 import { createTemporaryFolder, withPatchedFileHandles } from '../helpers/journal';
@@ -22,6 +23,9 @@ const RECORD = {
   ...{ id: '00000000-0000-4000-8000-000000000001', appliance: 'hash', name: 'j.doe', accounts: [], ended: 0 },
   ...{ since: '2026-11-20T08:00:00.000Z', until: '2026-11-20T09:00:00.000Z', releasing: false },
 };
+const MANIFEST = {
+  ...{ appliance: 'vpn-1', release: '22.8R2', path: '/api/v1/configuration', 'serial-number': null, ignore: [], roots: [] },
+};
 const STATE = { save: () => 1 };
 
 describe('a full disk', () => {
@@ -31,6 +35,8 @@ describe('a full disk', () => {
     ['an entry of the journal', (folder) => JournalWriter.forFolder(folder).announce(FIELDS, undefined), 'BAD_CONFIG'],
     ['a containment', (folder) => getContainmentStores('hash').forFolder(folder).put(RECORD), 'LIMIT'],
     ['the state of a watch', (folder) => new WatchStateFile(join(folder, 'watch.jsonl'), 'id').save(STATE, false, 1), 'LIMIT'],
+    ['a snapshot', (folder) => SnapshotFolder.open(folder).then((opened) => opened.write('/a', { v: 1 }, new Set())), 'LIMIT'],
+    ['the manifest of a snapshot', (folder) => SnapshotFolder.open(folder).then((opened) => opened.writeManifest(MANIFEST, [])), 'LIMIT'],
   ])('a full disk is reported when it stops %s, leaves no partial file, and is over when there is room', async (_what, write, code) => {
     const folder = createTemporaryFolder();
     await withPatchedFileHandles({ write: noSpace }, async () => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AuditData } from '../../../src/audit/run-audit';
 import { auditRules } from '../../../src/audit/rules';
 import { AUDIT_RULE_IDS, tabulateAudits } from '../../../src/audit/tabulate-audits';
@@ -113,6 +113,17 @@ describe('audit.run', () => {
     const { gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('audit.run', { ...message, rules: [endless] }));
     expect(error).toMatchObject({ code: 'BAD_INPUT', message: expect.stringContaining('fails or takes too long') as string });
+  });
+
+  it('audit.run does not stop a condition because the clock is set ahead', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const clock = vi.spyOn(Date, 'now');
+    onTestFinished(() => clock.mockRestore());
+    const started = Date.now();
+    let jumps = 0;
+    clock.mockImplementation(() => started + 3_600_000 * jumps++);
+    const { data } = await gateway.run('audit.run', { ...message, rules: [{ ...rule, condition: '$count([1..9]) = 9' }] });
+    expect(data).toMatchObject({ findings: expect.arrayContaining([expect.objectContaining({ rule: rule.id })]) as unknown });
   });
 
   it('audit.run guards cells with a formula and a line break', async () => {

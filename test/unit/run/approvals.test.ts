@@ -153,6 +153,21 @@ describe('Pending approvals', () => {
     });
   });
 
+  it('Pending approvals expire on time if the clock is set back, and change nothing if it is set ahead', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    let now = Date.parse('2026-11-21T08:00:00Z');
+    const approvals = new PendingApprovals(1, () => now);
+    const [back, ahead] = [approvals.add(undefined), approvals.add(undefined)];
+    const expired = [back, ahead].map(({ decision }) => expect(decision).rejects.toMatchObject({ code: 'EXPIRED' }));
+    now += 7_200_000;
+    expect(getThrownError(() => approvals.approve(ahead.id, 'a.boss'))?.code).toBe('BAD_INPUT');
+    now -= 86_400_000;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(getThrownError(() => approvals.approve(back.id, 'a.boss'))?.code).toBe('BAD_INPUT');
+    await Promise.all(expired);
+  });
+
   it('Pending approvals leave no timer and no listener after a decision or a cancellation', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
