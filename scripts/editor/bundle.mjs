@@ -36,7 +36,7 @@ export async function bundle(root, entry, globalName, define = {}) {
     format: 'iife',
     globalName,
     define,
-    target: 'es2020',
+    target: 'es2022',
     charset: 'utf8',
     legalComments: 'none',
   });
