@@ -127,6 +127,7 @@ export {
   type ReachabilityEvent,
   type SentEvent,
   type AccountEvent,
+  type AuditEvent,
   type SessionsEvent,
   type SystemEvent,
   type WatchEvent,

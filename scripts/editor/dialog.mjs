@@ -108,15 +108,15 @@ export function createTemplate(type, parts, isConfig) {
   return `<script type="text/html" data-template-name="${type}">\n<div class="gateway-form${isConfig ? ' gateway-form-config' : ''}">\n${form}\n</div>\n</script>`;
 }
 
-/** @param {Property} property */
+/** Without spaces: there are hundreds of properties, and every editor page loads them. @param {Property} property */
 function createProperty({ name, value, type, required, validate }) {
   const parts = [
-    ...(value === undefined ? [] : [`value: ${typeof value === 'string' ? `'${value}'` : toScriptJson(value)}`]),
-    ...(type === undefined ? [] : [`type: '${type}'`]),
-    ...(required === undefined ? [] : [`required: ${required}`]),
-    ...(validate === undefined ? [] : [`validate: ${validate}`]),
+    ...(value === undefined ? [] : [`value:${typeof value === 'string' ? `'${value}'` : toScriptJson(value)}`]),
+    ...(type === undefined ? [] : [`type:'${type}'`]),
+    ...(required === undefined ? [] : [`required:${required}`]),
+    ...(validate === undefined ? [] : [`validate:${validate}`]),
   ];
-  return `${/^\w+$/.test(name) ? name : JSON.stringify(name)}: { ${parts.join(', ')} }`;
+  return `${/^\w+$/.test(name) ? name : JSON.stringify(name)}:{${parts.join(',')}}`;
 }
 
 const createObject = (/** @type {readonly string[]} */ members) => `{\n${members.join(',\n')}\n}`;

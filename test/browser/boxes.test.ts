@@ -31,10 +31,12 @@ inBothEditors('the panels beside the fields', (rig) => {
       node('box-tree', 'config', 'get', { path: text('users/user-roles/user-role/{{payload.name}}') }),
       node('box-preview', 'sessions', 'kill-all', { max: { type: 'num', value: '100' } }),
     ]);
-    // As if they had just been entered: they are not deployed.
-    await rig.editor.page.evaluate(() => {
-      for (const id of ['seen', 'unseen']) Object.assign(RED.nodes.node(id) ?? {}, { changed: true });
-    });
+    // A dialog shows the content of resources only of an appliance that is deployed.
+    await rig.editor.openNode('seen');
+    for (const [name, value] of Object.entries(credentials)) await rig.editor.input(`node-config-input-${name}`, value);
+    await rig.editor.done();
+    await rig.editor.deploy();
+    await rig.editor.page.evaluate(() => void Object.assign(RED.nodes.node('unseen') ?? {}, { changed: true }));
   });
   afterAll(() => sim.close());
 

@@ -19,12 +19,12 @@ inBothEditors('the dialogs of an inventory and of a node that uses it', (rig) =>
         inputs.filter((input) => input.checkVisibility()).map((input) => input.id.replace('node-config-input-', '')),
       );
     const common = ['name', 'source', 'file', 'defaults-value', 'tls', 'proxy', 'secrets'];
-    expect((await shown()).filter(Boolean)).toEqual([...common, 'sets', 'username', 'password', 'allowedHosts']);
+    expect((await shown()).filter(Boolean)).toEqual([...common, 'sets', 'username', 'password', 'allowedHosts', 'rehearsal']);
     expect(await editor.text('[data-error="file"]')).toMatch(/\.json, \.yaml/);
     await editor.input('node-config-input-secrets', 'environment');
-    expect((await shown()).filter(Boolean)).toEqual([...common, 'prefix', 'allowedHosts']);
+    expect((await shown()).filter(Boolean)).toEqual([...common, 'prefix', 'allowedHosts', 'rehearsal']);
     await editor.input('node-config-input-secrets', 'folder');
-    expect((await shown()).filter(Boolean)).toEqual([...common, 'secretsFolder', 'allowedHosts']);
+    expect((await shown()).filter(Boolean)).toEqual([...common, 'secretsFolder', 'allowedHosts', 'rehearsal']);
     expect(await editor.text('[data-error="secretsFolder"]')).toMatch(/folder/);
     await editor.input('node-config-input-secrets', 'node');
     await editor.input('node-config-input-sets', 'eu eu');
