@@ -6,7 +6,7 @@ import { ConnectionLimit } from '../worker/connection-limit';
 const NAMES = Array.from({ length: 600 }, (_, index) => `vpn-${index}`);
 
 describe('the share of an engine', () => {
-  it('each appliance is in the preferred range of exactly one engine, and each engine has a similar number', () => {
+  it('each appliance is preferred by exactly one engine, and each engine prefers a similar number of appliances', () => {
     for (const engines of [['b', 'a'], ['c', 'a', 'b'], Array.from({ length: 20 }, (_, index) => `engine-${index}`)]) {
       const ranges = engines.map((engine) => getPreferredRange(engine, engines));
       const counts = engines.map(() => 0);
@@ -21,18 +21,18 @@ describe('the share of an engine', () => {
     }
   });
 
-  it('the order of the list of engines does not change the preferred range of an engine', () => {
+  it('the appliances that an engine prefers do not depend on the order of the list of engines', () => {
     expect(getPreferredRange('a', ['a', 'b', 'c'])).toEqual(getPreferredRange('a', ['c', 'b', 'a']));
   });
 
-  it('an engine that is alone, or that the list does not have, prefers nothing', () => {
+  it('an engine that is alone, or is not in the list of engines, prefers no appliances', () => {
     expect(getPreferredRange('a', ['a'])).toBeUndefined();
     expect(getPreferredRange('a', ['b', 'c'])).toBeUndefined();
   });
 });
 
 describe('the limit of connected appliances', () => {
-  it('closes the idle connections of the least recently used appliance when one more is used', () => {
+  it('an engine at its limit of open appliances closes the idle connections of the least recently used one', () => {
     const closed: string[] = [];
     const createGateway = (name: string): Gateway => ({ name, closeIdleConnections: () => void closed.push(name) }) as unknown as Gateway;
     const [a, b, c] = ['a', 'b', 'c'].map(createGateway) as [Gateway, Gateway, Gateway];

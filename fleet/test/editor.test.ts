@@ -99,7 +99,7 @@ describe.skipIf(skipped)('fleet dialogs', () => {
   });
 
   it.each(['r1', 't1', 'd1', 'c1', 'eng'])(
-    'fleet dialogs open for %s without errors or missing texts, and Done changes nothing',
+    'the fleet dialog of %s opens without errors or missing texts, and Done changes nothing',
     async (id) => {
       const before = await editor.exported(id);
       expect(await editor.verdict(id)).toMatchObject({ valid: true, errors: [] });
@@ -113,7 +113,7 @@ describe.skipIf(skipped)('fleet dialogs', () => {
     },
   );
 
-  it('fleet dialogs use defaults for properties that a flow leaves out', async () => {
+  it('fleet dialogs use the default for each property that the imported flow leaves out', async () => {
     expect(await editor.verdict('c2')).toMatchObject({ valid: true, errors: [] });
     await editor.openNode('c2');
     expect(await editor.text('[data-error="limit"]')).toBe('');
@@ -139,7 +139,7 @@ describe.skipIf(skipped)('fleet dialogs', () => {
     expect(editor.complaints).toEqual([]);
   });
 
-  it('fleet dialogs suggest names and tags with counts in Select, show what matches, and have accessible names', async () => {
+  it('the field Select of fleet dialogs suggests names and tags with counts, shows what matches, and has an accessible name', async () => {
     const { page } = editor;
     await editor.openNode('r1');
     await page.waitForSelector('#gateway-matches:has-text("2 of 3 appliances")');

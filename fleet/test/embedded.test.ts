@@ -27,7 +27,7 @@ const pid = (): number => Number(readFileSync(place('data', 'postmaster.pid'), '
 const runs = async (): Promise<unknown[]> => (await red.post('/control', { operation: 'list' })) as unknown[];
 
 describe('EmbeddedPostgres', () => {
-  it('EmbeddedPostgres names both versions and what to do if the data is of another major version', async () => {
+  it('EmbeddedPostgres fails if its data has another major version, and names both versions and what to do', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fleet-version-'));
     mkdirSync(join(folder, 'gateway-fleet-postgres', 'data'), { recursive: true });
     writeFileSync(join(folder, 'gateway-fleet-postgres', 'data', 'PG_VERSION'), '12\n');
@@ -63,7 +63,7 @@ describe('an engine without a database address', () => {
     expect(red.readReports('second')).toMatchObject([{ total: 10, ok: 10 }]);
   });
 
-  it('an engine without a database address stops its PostgreSQL with Node-RED and finds all runs at the next start', async () => {
+  it('an engine without a database address stops its PostgreSQL when Node-RED stops, and finds all runs at the next start', async () => {
     const before = pid();
     await red.stop();
     await waitUntil(() => {

@@ -48,7 +48,7 @@ const failWrites = (...indices: number[]): void => {
 const countWritten = (): number => [...bench.countWritesByAppliance().values()].filter((count) => count > 0).length;
 
 describe('a run with two engines', () => {
-  it('a run with two engines writes to each appliance once, by both processes, and reports once', async () => {
+  it('two engines share a run: each appliance is written once, both processes take part, and one report is sent', async () => {
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT);
     expect(data).toMatchObject({ total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 });
     expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
@@ -60,7 +60,7 @@ describe('a run with two engines', () => {
     expect(other.delivered).toEqual([]);
   });
 
-  it('a run with two engines is rejected if its id exists, also by the other engine, and sends nothing', async () => {
+  it('both engines reject a run whose id exists already, and send nothing', async () => {
     const { run: before } = await run('config.ensure', ENSURE_INPUT);
     bench.reset();
     const again = bench.createRun(before.id, { operation: 'config.ensure', input: ENSURE_INPUT });
@@ -68,7 +68,7 @@ describe('a run with two engines', () => {
     expect(countWritten()).toBe(0);
   });
 
-  it('a run with two engines stores data only with withData', async () => {
+  it('a run with two engines stores the data of its items only if withData is true', async () => {
     const without = await run('sessions.list', {}, { items: [{ appliance: 'vpn-001' }] });
     expect(without.data.results[0]).not.toHaveProperty('data');
     const items = [{ appliance: 'vpn-002', input: { name: 'nobody' } }];
@@ -76,7 +76,7 @@ describe('a run with two engines', () => {
     expect(data.results[0]).toMatchObject({ ok: true, data: [] });
   });
 
-  it('a run with two engines writes at most to its canary when the canary fails', async () => {
+  it('a run with two engines writes to no appliance but the canary when the canary fails', async () => {
     failWrites(1);
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { pace: { canary: 3 } });
     expect(data).toMatchObject({ total: COUNT, failed: 1, skipped: COUNT - 3 });
@@ -84,7 +84,7 @@ describe('a run with two engines', () => {
     expect(envelope).toMatchObject({ ok: false, stopped: 'canary' });
   });
 
-  it('a run with two engines stops when more items failed than maxFailures, in all batches and engines', async () => {
+  it('a run with two engines stops when the failed items of all batches and engines exceed maxFailures', async () => {
     failWrites(...Array.from({ length: 20 }, (_, index) => index * 3));
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { pace: { maxFailures: 5, batch: 20 } });
     expect(envelope).toMatchObject({ stopped: 'failures' });
@@ -252,7 +252,7 @@ describe('ReportDelivery', () => {
     expect(told.filter((line) => line.startsWith('first'))).toEqual([]);
   });
 
-  it('ReportDelivery stops reading the progress of a finished run whose node is gone', async () => {
+  it('ReportDelivery stops reading the progress of a finished run whose node was deleted', async () => {
     await one.engine.startRun(info('gone', { node: 'nobody' }));
     await waitUntil(async () => (await one.engine.store.findRun('gone'))?.state === 'done');
     const rejectSend = (): Promise<never> => Promise.reject(new Error('Nothing must be sent.'));

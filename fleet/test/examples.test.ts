@@ -40,7 +40,7 @@ function* valuesOf(value: unknown): Generator<unknown> {
 describe.each(names)('example %s', (name) => {
   const nodes = readExample(name);
 
-  it('an example of the fleet has exactly the properties of its nodes', () => {
+  it('an example flow of the fleet sets exactly the properties that its node types have', () => {
     for (const node of ours(nodes)) {
       const frame = node.type === 'gateway-fleet-engine' ? ['id', 'type', 'name'] : FRAME;
       expect(Object.keys(node).sort(), String(node['name'])).toEqual([...frame, ...(propertiesOf.get(node.type) ?? [])].sort());
@@ -48,7 +48,7 @@ describe.each(names)('example %s', (name) => {
     expect(ours(nodes).length).toBeGreaterThan(1);
   });
 
-  it('an example of the fleet can be imported alone and together with every other example', () => {
+  it('an example flow of the fleet can be imported alone and together with every other example flow', () => {
     const ids = new Set(nodes.map(({ id }) => id));
     const references = nodes.flatMap((node) => REFERENCES.map((property) => node[property]));
     for (const id of valuesOf(references)) if (typeof id === 'string' && id !== '') expect(ids).toContain(id);
@@ -58,7 +58,7 @@ describe.each(names)('example %s', (name) => {
     for (const node of nodes) for (const other of others) if (node.id === other.id) expect(node).toEqual(other);
   });
 
-  it('an example of the fleet has unique ids, no credentials and a comment that says what to change', () => {
+  it('an example flow of the fleet has unique ids, no credentials and a comment that says what to change', () => {
     const ids = new Set<unknown>(nodes.map(({ id }) => id));
     expect(ids.size).toBe(nodes.length);
     const rest = nodes.map((node) => Object.entries(node).filter(([property]) => !REFERENCES.includes(property)));
@@ -70,7 +70,7 @@ describe.each(names)('example %s', (name) => {
     ]);
   });
 
-  it('an example of the fleet has a file name that the editor can load', () => {
+  it('an example flow of the fleet has a file name that the editor can load', () => {
     expect(name.split('/').at(-1)).toMatch(/^[\w ,()-]+\.json$/);
   });
 });
@@ -115,14 +115,14 @@ describe('examples in a Node-RED', () => {
     inject({ nodeRed: red } as Demo, names.find((name) => name.includes(part)) ?? '', button, values);
   const failed = (): unknown[] => debug.shown.filter(({ name }) => name === 'Why it failed').map(({ msg }) => msg);
 
-  it('examples start without errors', async () => {
+  it('the example flows of the fleet start without errors', async () => {
     expect(red.output()).not.toMatch(/unknown|missing type|\[error\]/i);
     const types = (await (await fetch(`${red.url}/nodes`, { headers: { accept: 'application/json' } })).json()) as { types: string[] }[];
     const known = types.flatMap((one) => one.types);
     for (const type of propertiesOf.keys()) expect(known).toContain(type);
   });
 
-  it('examples back up the other appliances and name the failed one (nightly backup)', async () => {
+  it('the example flow "nightly backup" backs up the other appliances when one fails, and names the failed one', async () => {
     const place = mkdtempSync(join(folder, 'backups-'));
     bench.fleet.appliances[0]?.fault({ match: ({ path }) => !path.startsWith(PATH), status: 404, body: '{}', times: Infinity });
     await press('Nightly', 'Every night at 2', { folder: place, run: 'one fails' });
@@ -134,7 +134,7 @@ describe('examples in a Node-RED', () => {
     bench.reset();
   });
 
-  it('examples send one report and ignore a second timer (nightly backup)', async () => {
+  it('the example flow "nightly backup" sends one report when the timers of two engines start it', async () => {
     const place = mkdtempSync(join(folder, 'backups-'));
     await press('Nightly', 'Every night at 2', { folder: place });
     expect(await next('Mail')).toMatchObject({ topic: 'Backup of the fleet', text: expect.stringContaining('3 of 3') as string });
@@ -150,7 +150,7 @@ describe('examples in a Node-RED', () => {
     ]).toEqual([[], [], files]);
   });
 
-  it('examples end the sessions of a user on all appliances (end a user)', async () => {
+  it('the example flow "end a user" ends the sessions of a user on all appliances', async () => {
     const all = bench.fleet.appliances.map(({ state }) => state.sessions);
     for (const sessions of all) sessions.endUsers(new Set(['j.doe']));
     const before = all.map((sessions) => sessions.ids());
@@ -160,7 +160,7 @@ describe('examples in a Node-RED', () => {
     expect(all.map((sessions) => sessions.ids())).toEqual(before);
   });
 
-  it('examples write only after the approval, once, and repeat the failed item (one setting)', async () => {
+  it('the example flow "one setting" writes once and only after the approval, and repeats the failed item', async () => {
     const part = 'One setting';
     for (const { state } of bench.fleet.appliances) state.configuration.resource('system', 'log', 'syslog').values.set('server', '');
     await press(part, '2. Click: approve it');
@@ -187,7 +187,7 @@ describe('examples in a Node-RED', () => {
     expect(failed()).toEqual([expect.stringMatching(/\w.*\.$/)]);
   });
 
-  it('examples send the rows of each appliance and one report (sessions)', async () => {
+  it('the example flow "sessions" sends the rows of each appliance and one report', async () => {
     const wanted = bench.fleet.appliances.map(({ state }) => state.sessions.ids().length);
     await press('Sessions', 'Every minute');
     const rows = [await next('Rows of one appliance'), await next('Rows of one appliance'), await next('Rows of one appliance')] as {
@@ -204,7 +204,7 @@ describe('examples in a Node-RED', () => {
     expect(await next('All appliances')).toContain('3 of 3');
   });
 
-  it('examples in a Node-RED serve the metrics of the fleet (metrics)', async () => {
+  it('the example flow "metrics" serves the metrics of the fleet over HTTP', async () => {
     await press('Metrics', 'Click: see what Prometheus gets');
     expect(await next('Metrics text')).toMatch(/^gateway_fleet_engines\{.*\} 1$/m);
     const response = await fetch(`${red.url}/gateway-fleet-metrics`);
@@ -212,7 +212,7 @@ describe('examples in a Node-RED', () => {
     expect(await response.text()).toMatch(/# EOF\n$/);
   });
 
-  it('examples in a Node-RED list the appliances that differ with their differences (golden one)', async () => {
+  it('the example flow "golden one" lists the appliances that differ from a reference appliance, with their differences', async () => {
     const [, second] = bench.fleet.appliances;
     second?.state.configuration.resource('system', 'log', 'syslog').values.set('server', '192.0.2.99');
     await press('Which', 'Click: who differs?');

@@ -69,7 +69,7 @@ describe('two fleets with the same database and the same appliance names', () =>
     expect(laboratory.fleet.appliances.flatMap(({ requests }) => requests)).toEqual([]);
   });
 
-  it('two fleets may have runs with the same name, and do not see those of the other', async () => {
+  it('two fleets may have runs with the same name, and neither sees the runs of the other', async () => {
     await Promise.all([
       productionMember.engine.startRun(production.createRun('nightly', ensure)),
       laboratoryMember.engine.startRun(laboratory.createRun('nightly', { ...ensure, items: [{ appliance: 'vpn-001' }] })),
@@ -140,7 +140,7 @@ describe('engines of one fleet with different inventories', () => {
     expect(wrong.appliances.flatMap(({ requests }) => requests)).toEqual([]);
   });
 
-  it('engines of one fleet with different inventories name neither hosts nor addresses in any table', async () => {
+  it('engines of one fleet with different inventories store neither hosts nor addresses in any table', async () => {
     const database = new Database(right.url);
     const rows = await database.query('SELECT item::text FROM gateway_fleet.item UNION ALL SELECT lease::text FROM gateway_fleet.lease');
     await database.close();

@@ -69,7 +69,7 @@ describe('an interruption of the database between the record of a write and the 
     await member.stop();
   });
 
-  it('an interrupted item is unknown after an earlier write of it was sent', async () => {
+  it('the outcome of an interrupted item is unknown if an earlier write of the item was sent', async () => {
     const run = async (_operation: string, _input: unknown, { beforeWrite }: { beforeWrite: () => Promise<void> }) => {
       await beforeWrite();
       await beforeWrite();
@@ -112,7 +112,7 @@ describe('the start of an engine', () => {
   const withRole = (url: string, role: string, password: string): string =>
     Object.assign(new URL(url), { username: role, password }).toString();
 
-  it('the start of an engine retries a rejected database password until it is right', async () => {
+  it('a starting engine repeats the login at the database until the password is accepted', async () => {
     const url = await postgres.createDatabase();
     const role = `retry_${randomUUID().slice(0, 8)}`;
     await withClient(url, async (client) => {
@@ -132,7 +132,7 @@ describe('the start of an engine', () => {
     await other.close();
   });
 
-  it('the start of an engine works with a role without CREATE on the database if both schemas exist', async () => {
+  it('an engine starts with a database role without the right CREATE if both schemas exist', async () => {
     const url = await postgres.createDatabase();
     const role = `limited_${randomUUID().slice(0, 8)}`;
     await withClient(url, async (client) => {
@@ -156,7 +156,7 @@ describe('the start of an engine', () => {
     await other.close();
   });
 
-  it('the start of an engine reports tables of a newer release once, with one full stop', async () => {
+  it('an engine that finds tables of a newer release reports them once at its start', async () => {
     const url = await postgres.createDatabase();
     const other = await TestFleet.start(url, 1);
     await (await other.startMember()).stop();
@@ -174,7 +174,7 @@ describe('the start of an engine', () => {
 });
 
 describe('an upgrade of one engine after the other', () => {
-  it('an engine with the previous release of pg-boss goes on while another has updated the tables', async () => {
+  it('an engine with the previous release of pg-boss keeps working after another engine has updated the tables', async () => {
     const url = await postgres.createDatabase();
     const [oldDatabase, database] = [new Database(url), new Database(url)];
     const options = { schema: PG_BOSS_SCHEMA, schedule: false, superviseIntervalSeconds: 2, persistWarnings: false };
@@ -231,7 +231,7 @@ describe('an upgrade of one engine after the other', () => {
 });
 
 describe('a PostgreSQL without free connections', () => {
-  it('a run waits while all connections are taken, and ends without a failure when some are free', async () => {
+  it('a run waits while PostgreSQL has no free connection, and succeeds once it has one', async () => {
     const url = await postgres.createDatabase();
     const name = new URL(url).pathname.slice(1);
     await withClient(bench.url, (admin) =>
@@ -282,7 +282,7 @@ describe('an idle engine', () => {
 });
 
 describe('a job without data', () => {
-  it('a job without data is removed with an error that names it, and does not disturb other jobs', async () => {
+  it('a queue job without data is removed with an error that names the job, and does not disturb other jobs', async () => {
     const faults: GatewayError[] = [];
     const fleet = { inventory: 'null-payload', name: '' };
     const database = new Database(bench.url);

@@ -114,7 +114,7 @@ async function slowest(run: string): Promise<string> {
 }
 
 describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
-  it.each(rounds)('settings are each written exactly once although an engine is killed (kill %i)', async (round) => {
+  it.each(rounds)('each setting is written exactly once although an engine is killed (kill %i)', async (round) => {
     const random = createSeededRandom(SEED + round);
     const run = `killed-${round}`;
     const both = random() < 0.25;
@@ -156,43 +156,46 @@ describe(`task flows under kills (FLEET_SEED=${SEED})`, () => {
     );
   const some = (name: string): number => sent(name).filter(Boolean).length;
 
-  it.each(rounds)('task flows become unknown or start again after a kill, as the node is set (kill %i)', async (round) => {
-    const random = createSeededRandom(SEED + 500 + round);
-    const victim = random() < 0.5 ? 0 : 1;
-    // Kill only after the run is stored, because a message without a run dies with its Node-RED.
-    const at = Math.ceil((0.05 + random() * 0.65) * COUNT);
-    const [asking, repeating] = [`asking-${round}`, `repeating-${round}`];
-    await reds[0].post('/asking', { run: asking });
-    await reds[1].post('/repeating', { run: repeating });
-    await waitUntil(() => Math.min(some('asking'), some('repeating')) >= at, 'the runs did not get so far');
-    await reds[victim]?.kill();
-    const startedAt = performance.now();
-    await waitUntil(() => [asking, repeating].every((run) => reports(run).length > 0), 'no report');
-    console.log(`kill ${round}: one at ${at} of ${COUNT}; over after ${Math.round(performance.now() - startedAt)} ms`);
+  it.each(rounds)(
+    'after a kill of the engine, a task flow starts again or its outcome is unknown, as its node is configured (kill %i)',
+    async (round) => {
+      const random = createSeededRandom(SEED + 500 + round);
+      const victim = random() < 0.5 ? 0 : 1;
+      // Kill only after the run is stored, because a message without a run dies with its Node-RED.
+      const at = Math.ceil((0.05 + random() * 0.65) * COUNT);
+      const [asking, repeating] = [`asking-${round}`, `repeating-${round}`];
+      await reds[0].post('/asking', { run: asking });
+      await reds[1].post('/repeating', { run: repeating });
+      await waitUntil(() => Math.min(some('asking'), some('repeating')) >= at, 'the runs did not get so far');
+      await reds[victim]?.kill();
+      const startedAt = performance.now();
+      await waitUntil(() => [asking, repeating].every((run) => reports(run).length > 0), 'no report');
+      console.log(`kill ${round}: one at ${at} of ${COUNT}; over after ${Math.round(performance.now() - startedAt)} ms`);
 
-    expect(await states(repeating)).toEqual({ ok: COUNT });
-    expect(sent('repeating').every((count) => count === 1 || count === 2)).toBe(true);
-    const { ok = 0, unknown = 0, ...others } = await states(asking);
-    expect([ok + unknown, others]).toEqual([COUNT, {}]);
-    // At most the concurrency of the killed node.
-    expect(unknown).toBeGreaterThan(0);
-    expect(unknown).toBeLessThanOrEqual(8);
-    expect(Math.max(...sent('asking'))).toBe(1);
-    const [report] = reports(asking) as FleetReport[];
-    const open = report?.results.filter((result) => result.unknown) ?? [];
-    expect([report?.unknown, open.length, report?.ok, report?.total]).toEqual([unknown, unknown, ok, COUNT]);
-    for (const { appliance, ok: isOk } of report?.results ?? [])
-      if (isOk) expect(sent('asking')[bench.fleet.entries.findIndex(({ name }) => name === appliance)], appliance).toBe(1);
+      expect(await states(repeating)).toEqual({ ok: COUNT });
+      expect(sent('repeating').every((count) => count === 1 || count === 2)).toBe(true);
+      const { ok = 0, unknown = 0, ...others } = await states(asking);
+      expect([ok + unknown, others]).toEqual([COUNT, {}]);
+      // At most the concurrency of the killed node.
+      expect(unknown).toBeGreaterThan(0);
+      expect(unknown).toBeLessThanOrEqual(8);
+      expect(Math.max(...sent('asking'))).toBe(1);
+      const [report] = reports(asking) as FleetReport[];
+      const open = report?.results.filter((result) => result.unknown) ?? [];
+      expect([report?.unknown, open.length, report?.ok, report?.total]).toEqual([unknown, unknown, ok, COUNT]);
+      for (const { appliance, ok: isOk } of report?.results ?? [])
+        if (isOk) expect(sent('asking')[bench.fleet.entries.findIndex(({ name }) => name === appliance)], appliance).toBe(1);
 
-    const alive = reds[1 - victim];
-    const again = `${asking} again`;
-    expect(await alive?.post('/control', { operation: 'repeat-failed', run: asking, as: again })).toMatchObject({ total: unknown });
-    await waitUntil(() => reports(again).length > 0, 'no report of what was repeated');
-    expect(reports(again)).toMatchObject([{ total: unknown, ok: unknown }]);
-    expect(Math.min(...sent('asking'))).toBe(1);
-    for (const run of [asking, repeating]) expect(reports(run)).toHaveLength(1);
-    await reds[victim]?.start();
-  });
+      const alive = reds[1 - victim];
+      const again = `${asking} again`;
+      expect(await alive?.post('/control', { operation: 'repeat-failed', run: asking, as: again })).toMatchObject({ total: unknown });
+      await waitUntil(() => reports(again).length > 0, 'no report of what was repeated');
+      expect(reports(again)).toMatchObject([{ total: unknown, ok: unknown }]);
+      expect(Math.min(...sent('asking'))).toBe(1);
+      for (const run of [asking, repeating]) expect(reports(run)).toHaveLength(1);
+      await reds[victim]?.start();
+    },
+  );
 });
 
 describe('reports under kills', () => {
@@ -206,7 +209,7 @@ describe('reports under kills', () => {
     SELECT pg_advisory_lock(${LOCK})`;
   const FREE = `SELECT pg_advisory_unlock(${LOCK}); DROP FUNCTION cannot_note, is_long CASCADE`;
 
-  it('reports under kills are delivered again with redelivered if the process died between claim, delivery and record', async () => {
+  it('a report is delivered again with redelivered if the process died before it recorded the delivery', async () => {
     const told = (run: string): unknown[] =>
       reds.flatMap((red) => red.readLog('report').flatMap((one) => (one.run === run ? [one.redelivered === true] : [])));
     await sql.query(HELD);
@@ -231,7 +234,7 @@ describe('reports under kills', () => {
 });
 
 describe(`backups under kills (FLEET_SEED=${SEED})`, () => {
-  it('backups exist for each appliance and are all complete although engines are killed', async () => {
+  it('each appliance has a complete backup although engines are killed during the run', async () => {
     const random = createSeededRandom(SEED + 900);
     const kills = Math.min(KILLS, 4);
     const first = random() < 0.5 ? 0 : 1;

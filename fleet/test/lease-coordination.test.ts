@@ -134,7 +134,7 @@ class Turns {
 }
 
 describe(`processes that share a lease (FLEET_SEED=${SEED})`, () => {
-  it('processes that share a lease never work at the same time although holders are killed or suspended for longer than their lease', async () => {
+  it('processes that share a lease never work at the same time, even if the holder is killed or suspended for longer than its lease', async () => {
     await settle();
     const random = createSeededRandom(SEED);
     const turns = new Turns();

@@ -29,14 +29,14 @@ afterAll(async () => {
 });
 
 describe('the package in Node-RED 4.1', () => {
-  it('the package in Node-RED 4.1 loads and runs an operation on every appliance', async () => {
+  it('the fleet package loads in Node-RED 4.1 and runs an operation on every appliance', async () => {
     expect(red.output()).toMatch(/Node-RED version: v4\.1\./);
     await red.startRun('four');
     await waitUntil(() => red.readReports('four').length > 0, red.output());
     expect(red.readReports('four')).toMatchObject([{ total: COUNT, ok: COUNT }]);
   });
 
-  it('the package in Node-RED 4.1 is allowed by the version limits of the package', () => {
+  it('the version limits of the fleet package allow Node-RED 4.1', () => {
     const manifest = JSON.parse(readFileSync(join(__dirname, '..', 'package.json'), 'utf8')) as {
       engines: { node: string };
       'node-red': { version: string };

@@ -82,7 +82,7 @@ afterAll(async () => {
 });
 
 describe('two Node-RED instances', () => {
-  it('two Node-RED instances share a run, and the one that got the message sends progress and one report', async () => {
+  it('two Node-RED instances share a run, and the instance that received the message sends progress and one report', async () => {
     await one.startRun('together');
     await waitUntil(() => one.readReports('together').length > 0, one.output());
     expect(one.readReports('together')).toMatchObject([{ run: 'together', total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 }]);

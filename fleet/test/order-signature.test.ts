@@ -27,7 +27,7 @@ const ensure = (description: string): { operation: string; input: { path: string
 });
 
 describe('an order in the database', () => {
-  it('an order in the database is executed only as the engine wrote it', async () => {
+  it('a worker executes an order from the database only if it is unchanged since the engine signed it', async () => {
     const started = bench.createRun('signed', ensure('ordered'));
     await one.engine.startRun(started);
     expect(await report('signed')).toMatchObject({ ok: COUNT, failed: 0 });
@@ -63,7 +63,7 @@ describe('an order in the database', () => {
     expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(0));
   });
 
-  it('an order in the database may have inputs of any kind, and an approved plan', async () => {
+  it('a signed order in the database may have inputs of any kind, and an approved plan', async () => {
     const input = {
       ...ENSURE_INPUT,
       body: { description: 'ä\u0000\ud800 1e21', z: 1e21, a: -0, n: 0.1, nested: { b: [1, { d: null, c: true }] } },

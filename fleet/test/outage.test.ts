@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 describe('an outage of PostgreSQL', () => {
-  it('an outage of PostgreSQL ends with every write sent exactly once', async () => {
+  it('after an outage of PostgreSQL, every write has been sent exactly once', async () => {
     const names = bench.fleet.entries.map(({ name }) => ({ appliance: name }));
     await one.engine.startRun(bench.createRun('outage', { operation: 'config.ensure', input: ENSURE_INPUT, items: names.slice(1) }));
     // All items change the same setting, so most of them wait for the lock when the database stops.

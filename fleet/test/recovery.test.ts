@@ -78,7 +78,7 @@ describe('recovery of a write that may have been sent', () => {
     expect(listRequests('PUT')).toHaveLength(1);
   });
 
-  it('recovery counts config.delete of a missing resource as ok', async () => {
+  it('recovery counts an interrupted config.delete as ok if the resource is missing', async () => {
     const path = 'users/user-roles/user-role/Nobody';
     expect(await takeOver('config.delete', { path })).toMatchObject({ ok: true });
   });
@@ -123,12 +123,12 @@ describe('recovery of a write that may have been sent', () => {
       expect(listRequests('PUT', 'POST')).toEqual([]);
     });
 
-    it('recovery creates the user if the appliance does not have the user', async () => {
+    it('recovery of users.create repeats the creation if the appliance does not have the user', async () => {
       expect(await takeOver('users.create', { ...input, username: 'contractor9' }, 1, { missing: true })).toMatchObject({ ok: true });
       expect(listRequests('POST')).toHaveLength(1);
     });
 
-    it('recovery of users.create can use what the worker read before the write', async () => {
+    it('recovery of users.create uses what the worker read before the write', async () => {
       const run = async (id: string, username: string) => {
         const items = [{ appliance: 'vpn-001' }];
         await member.engine.startRun(
@@ -142,7 +142,7 @@ describe('recovery of a write that may have been sent', () => {
     });
   });
 
-  it('recovery compares objects by value and secrets never, so that an update is not reported without a proof', async () => {
+  it('recovery compares objects by value and never secrets, so that no update is reported as done without proof', async () => {
     const user = { server: 'System Local', username: 'contractor1' };
     await takeOver('users.update', { ...user, more: { 'one-time-use': { unknown: true } } });
     expect(listRequests('PUT', 'POST').length).toBeGreaterThan(0);
@@ -161,7 +161,7 @@ describe('recovery of a write that may have been sent', () => {
     expect(result).toMatchObject({ ok: false, unknown: true, error: { code: 'OUTCOME_UNKNOWN' } });
   });
 
-  it('recovery ends no session without a sign-in time, and reports it as unknown', async () => {
+  it('recovery ends no session whose sign-in time is unknown, and reports its outcome as unknown', async () => {
     appliance().state.sessions.add({ 'active-user-name': 'm.mustermann', 'sign-in-time-micro': '' });
     expect(await takeOver('sessions.kill-user', { name: 'm.mustermann' }, 60)).toMatchObject({ ok: false, unknown: true });
     expect(listRequests('DELETE')).toEqual([]);

@@ -187,7 +187,7 @@ describe('an item', () => {
     expect(await readKind(store.claimItem(id, 0, 'two', FINGERPRINT))).toBe('over');
   });
 
-  it('an item stays with a living holder and can be claimed again after the holder is gone', async () => {
+  it('a claimed item stays with its worker while that worker lives, and can be claimed by another one afterwards', async () => {
     await store.createRun(createRequest());
     await store.recordHeartbeat('alive', 60, FINGERPRINT);
     const first = await claimItem(0, 'alive');
@@ -202,7 +202,7 @@ describe('an item', () => {
     expect(await store.markSending(second)).toBe(true);
   });
 
-  it('an item must be checked by the next holder once its write may have been sent', async () => {
+  it('the next worker must check an item whose write may have been sent', async () => {
     await store.createRun(createRequest());
     expect(await store.markSending(await claimItem(0, 'gone'))).toBe(true);
     const result = await store.claimItem(id, 0, 'two', FINGERPRINT);
@@ -249,7 +249,7 @@ describe('a run', () => {
     expect(await store.finishItem(claim, { state })).toBe(true);
   };
 
-  it('a run sends the jobs of each batch once, after the previous batch is over', async () => {
+  it('a run queues the jobs of each batch once, after the previous batch has ended', async () => {
     await store.createRun(createRequest({ total: 6, canary: 1, ends: [1, 3, 6] }));
     expect(await store.advanceRun(id)).toBe(false);
     expect(await store.advanceRun(id)).toBe(false);
@@ -278,7 +278,7 @@ describe('a run', () => {
     expect(await store.findRun(id)).toMatchObject({ stopped: 'canary' });
   });
 
-  it('a run starts no further item once more items failed than maxFailures, in all batches', async () => {
+  it('a run starts no further item once the failed items of all batches exceed maxFailures', async () => {
     await store.createRun(createRequest({ total: 8, ends: [2, 4, 6, 8], maxFailures: 1 }));
     await store.advanceRun(id);
     await end(0, 'failed');
@@ -329,7 +329,7 @@ describe('a run', () => {
       await store.advanceRun(id);
     };
 
-    it('a run with a report is reported once by the engine that started it, or by another one after that is gone', async () => {
+    it('a run is reported once by the engine that started it, or by another engine if that one has died', async () => {
       await finishRun({});
       expect(await claimReports('there', ['nightly'])).toEqual([]);
       await store.removeHeartbeat('here');
@@ -338,13 +338,13 @@ describe('a run', () => {
       expect(taken.flat()).toEqual([id]);
     });
 
-    it('a run with a report is reported to its node by id even after the node was renamed', async () => {
+    it('the report of a run reaches the node with the right id even after the node was renamed', async () => {
       await finishRun({ nodeId: 'abc' });
       expect(await claimReports('here', ['weekly'], ['other'])).toEqual([]);
       expect(await claimReports('here', ['weekly'], ['abc'])).toEqual([id]);
     });
 
-    it('a run with a report lets the same holder repeat its claim, and other holders claim after a release', async () => {
+    it('the claim of a report can be repeated by the same engine, and made by another one after it was released', async () => {
       await finishRun({});
       expect(await store.claimReport(id, 'here')).toBe('first');
       expect(await store.claimReport(id, 'here')).toBe('first');
@@ -360,7 +360,7 @@ describe('a run', () => {
       for (const holder of ['here', 'there']) expect(await store.claimReport(id, holder)).toBeUndefined();
     });
 
-    it('a report is claimed as a redelivery after the first claimant died', async () => {
+    it('a report is marked as delivered again if the engine that claimed it first has died', async () => {
       await finishRun({});
       expect(await claimReports('here', ['nightly'])).toEqual([id]);
       expect(await claimReports('there', ['nightly'])).toEqual([]);
@@ -376,7 +376,7 @@ describe('a run', () => {
     });
   });
 
-  it('a run is deleted after the given days, or after one day if its node has too many runs, but never while it is open', async () => {
+  it('a finished run is deleted after the given days, or after one day if its node has too many runs', async () => {
     await database.query('DELETE FROM gateway_fleet.run');
     const run = async (name: string, node: string, days: number, state: string): Promise<void> => {
       await store.createRun({ ...createRequest({ total: 1, node }), id: name });
@@ -427,14 +427,14 @@ describe('Database', () => {
 describe('docs/guide/fleet.md', () => {
   const text = readFileSync(join(__dirname, '..', '..', 'docs', 'guide', 'fleet.md'), 'utf8');
 
-  it('docs/guide/fleet.md has monitoring queries that run on the tables', async () => {
+  it('the monitoring queries in docs/guide/fleet.md run on the tables', async () => {
     const [, sql = ''] = /## Monitor it[^]*?```sql\n([^`]+)```/.exec(text) ?? [];
     const queries = sql.split(/;\n/).filter((one) => one.trim() !== '');
     expect(queries.length).toBeGreaterThan(3);
     for (const query of queries) await database.query(query);
   });
 
-  it('docs/guide/fleet.md has a repair command for a restored database that skips waiting items and checks sent ones', async () => {
+  it('the repair command in docs/guide/fleet.md for a restored database skips waiting items and checks sent items', async () => {
     const [, sql = ''] = /`(UPDATE gateway_fleet[^`]+)`/.exec(text) ?? [];
     await store.createRun(createRequest({ total: 3 }));
     await store.markSending(await claimItem(0));

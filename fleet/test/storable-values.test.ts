@@ -21,7 +21,7 @@ describe('ElapsedTime', () => {
     ['the machine slept', 0, 5000, 5000],
     ['the clock was set back', 5000, -3_600_000, 5000],
     ['nothing happened', 5000, 5000, 5000],
-  ])('ElapsedTime gives the longer time of both clocks when %s', (_what, steady, wall, ago) => {
+  ])('ElapsedTime returns the longer of the times that the two clocks show when %s', (_what, steady, wall, ago) => {
     const clocks = [vi.spyOn(performance, 'now').mockReturnValue(100), vi.spyOn(Date, 'now').mockReturnValue(1e12)];
     const moment = new ElapsedTime();
     clocks[0]?.mockReturnValue(100 + steady);

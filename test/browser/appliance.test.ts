@@ -26,7 +26,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     });
   });
 
-  it('the dialog of an appliance stores the guard rails, and opens their fold if one is set', async () => {
+  it('the dialog of an appliance stores the guard rails, and shows them unfolded if one is set', async () => {
     const guards = { permissions: 'read-only', pin: 'A1 B2', rate: '2.5', waiting: '0' };
     await rig.editor.openNode('ap2');
     expect(await rig.editor.visible('#node-config-input-pin')).toBe(false);
@@ -81,7 +81,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('an appliance node is never reported as unused, because a message can name an appliance', async () => {
+  it('the editor never reports an appliance node as unused, because a message can name an appliance', async () => {
     const asDeployAsks = await rig.editor.unused();
     expect(await rig.editor.unused(true)).toContain('ap2');
     expect(asDeployAsks).not.toContain('ap2');

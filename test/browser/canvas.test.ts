@@ -74,7 +74,7 @@ inBothEditors('the canvas and the palette', (rig) => {
       'Create a/b <c>',
       'needs Auth server',
     ],
-  ])('the editor shows a node %s with the label %s and the marks in a badge', async (type, more, label, marks) => {
+  ])('a node on the canvas that is %s has the label %s and a badge with its warning marks', async (type, more, label, marks) => {
     const id = `label-${label.length}-${type}`;
     await rig.editor.page.evaluate((node) => RED.nodes.import([node]), { ...TRIAL, wires: [[]], type, id, ...more });
     expect(await rig.editor.page.evaluate((of) => RED.utils.getNodeLabel(RED.nodes.node(of)), id)).toBe(label);
@@ -114,7 +114,7 @@ inBothEditors('the canvas and the palette', (rig) => {
     });
   });
 
-  it('the editor gives a new node the appliance that its tab uses most, or none if two are equal', async () => {
+  it('a new node gets the appliance that its tab uses most, or none if two are used equally', async () => {
     const use = (id: string, appliance: string): object => ({
       ...TRIAL,
       id,

@@ -64,7 +64,7 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
     await rows('Sessions', '192.0.2.44').waitFor({ state: 'detached' });
   });
 
-  it('the dashboard keeps a user out, shows the containment, and releases the user', async () => {
+  it('the dashboard contains a user, shows the containment, and releases the user', async () => {
     await rows('Sessions', USER).first().getByRole('button', { name: 'Keep out' }).click();
     await asked(`Keep ${USER} out for an hour?`).getByRole('button', { name: 'Keep out' }).click();
     await rows('Kept out', USER).waitFor();

@@ -69,7 +69,7 @@ describe.skipIf(chromiumPath() === undefined).each([
     expect(await page.locator('#red-ui-sidebar-debug-filter').innerText()).toMatch(/current flow/i);
   });
 
-  it('the demo has a tour whose buttons end the sessions of a user and restore them', async () => {
+  it('the buttons of the tour in the demo end the sessions of a user and restore them', async () => {
     expect(open()).toBe(3);
     await page.click('text=Take the tour');
     const titles: string[] = [];

@@ -93,7 +93,7 @@ inBothEditors('a field row', (rig) => {
       expect(await rig.editor.visible('[data-field="server"] .gateway-reset')).toBe(false);
     });
 
-    it('a field has a label that focuses its control, and a name for each control', async () => {
+    it('a click on the label of a field focuses its input, and each input has an accessible name', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await rig.editor.setField('server', { type: 'str', value: 'x' });
       expect(await rig.editor.page.getByLabel('Server', { exact: false }).first().isVisible()).toBe(true);
@@ -196,7 +196,7 @@ inBothEditors('a field row', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('a field with known values lists the known values of the interface and accepts others', async () => {
+    it('a field with documented values lists these values and accepts others', async () => {
       await open({ type: 'gateway-administrators', operation: 'add-source-ip' });
       await click('access');
       await rig.editor.page.click('.gateway-list [role="option"]:has-text("deny")');
@@ -272,7 +272,7 @@ inBothEditors('a field row', (rig) => {
       ],
       ['users/user-realms/realm/Staff/rules/rule/Day', [6, 3], 'users/user-realms/realm/{{payload.realm}}/rules/rule/{{payload.name}}'],
       ['a/rule/x/rule/y/z', [2, 4], 'a/rule/{{payload.rule}}/rule/{{payload.rule2}}/z'],
-    ])('a field creates a distinct tag for each segment of %s', async (path, clicks, wanted) => {
+    ])('a path field shows one tag for each segment of %s', async (path, clicks, wanted) => {
       await open({ type: 'gateway-config', operation: 'get' });
       await rig.editor.page.click('[data-field="path"] [data-tool="tree"]');
       await rig.editor.page.fill('.gateway-path', path);
@@ -314,7 +314,7 @@ inBothEditors('a field row', (rig) => {
     };
     const isOpen = (selector: string): Promise<boolean> => rig.editor.page.$eval(selector, (fold) => (fold as HTMLDetailsElement).open);
 
-    it('the preview shows the verdict first, and folds requests and a message that supplies no field', async () => {
+    it('the preview shows the verdict first, and folds the requests and the sample message if no field comes from it', async () => {
       const server = { type: 'str', value: 'System Local' };
       await open({ fields: { server, username: { type: 'str', value: 'contractor1' } } });
       await rig.editor.page.click('#gateway-preview');
@@ -328,7 +328,7 @@ inBothEditors('a field row', (rig) => {
       expect(isVisible).toBe(true);
     });
 
-    it('the preview shows a message with an example for each field that comes from it', async () => {
+    it('the preview shows a sample message with an example value for each field that comes from the message', async () => {
       await open();
       await rig.editor.page.click('#gateway-preview');
       await rig.editor.page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('.gateway-preview-message textarea')?.value);
@@ -337,7 +337,7 @@ inBothEditors('a field row', (rig) => {
       expect(Object.keys((JSON.parse(message) as { payload: object }).payload)).toEqual(['server', 'username']);
     });
 
-    it('the preview does not lose a click after a paste', async () => {
+    it('the first click on Preview after a paste into a field is not lost', async () => {
       await open({ fields: { server: { type: 'str', value: '' }, username: { type: 'str', value: 'contractor1' } } });
       await rig.editor.page.focus('#gateway-field-server-value');
       await rig.editor.page.evaluate(() => document.execCommand('insertText', false, 'System Local'));
@@ -349,7 +349,7 @@ inBothEditors('a field row', (rig) => {
   });
 
   describe('of a closed node', () => {
-    it('a missing field of a closed node is reported as missing until a wired node can supply it', async () => {
+    it('a node with a missing field is marked on the canvas until a wired node can supply the field', async () => {
       const id = await open();
       await rig.editor.done();
       expect((await rig.editor.verdict(id)).errors.join('\n')).toMatch(/^Auth server: no node[^]*User: no node/);

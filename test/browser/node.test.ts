@@ -26,7 +26,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await rig.editor.text('[data-field="amount"] label')).toBe('Amount');
     });
 
-    it('a boolean field has a checkbox', async () => {
+    it('a field that is true or false is shown as a checkbox', async () => {
       await rig.editor.openNode('tr1');
       const box = rig.editor.page.locator('[data-field="enabled"] .gateway-boolean');
       expect(await box.evaluate((element) => (element as HTMLInputElement).indeterminate)).toBe(true);
@@ -38,7 +38,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await box.evaluate((element) => (element as HTMLInputElement).indeterminate)).toBe(true);
     });
 
-    it('a dialog shows at most five fields at first, and opens the rest if one of them is set', async () => {
+    it('a dialog shows at most five fields at first, and also the others if one of them is set', async () => {
       const read = (): Promise<{ visible: number; open: boolean }> =>
         rig.editor.page.evaluate(() => ({
           visible: document.querySelectorAll('.gateway-fields > .gateway-field:not([style*="none"])').length,
@@ -264,7 +264,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect((await rig.editor.exported('old1')).fields).toMatchObject({ server: { value: 'Branch' } });
     });
 
-    it('the node clears the appliance when each message names it', async () => {
+    it('the dialog clears the appliance when the user selects that each message names it', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.input('gateway-by-message', true);
       expect(await rig.editor.visible('.gateway-appliance')).toBe(false);

@@ -137,7 +137,7 @@ describe.skipIf(skipped).each(lines)('the sidebar in Node-RED $version', ({ vers
     expect(editor.complaints.splice(0)).toEqual([]);
   });
 
-  it('a pasted node keeps its appliance', async () => {
+  it('a node that is copied and pasted in the editor keeps its appliance', async () => {
     expect(await editor.copied('n3')).toMatchObject({ appliance: 'ap2' });
   });
 });

@@ -6,7 +6,7 @@ const wire = (from: string, to: string, port = 0): FlowWire => ({ from, to, port
 const webhook = [part('in', 'http in'), part('end', 'gateway-sessions'), part('answer', 'http response')];
 const wires = [wire('in', 'end'), wire('end', 'answer')];
 
-it('a failure of a webhook is unanswered without a Catch node that leads to a response', () => {
+it('the editor reports that a failure of a webhook gets no answer if no Catch node leads to a response', () => {
   const unanswered = (parts: FlowPart[], more: FlowWire[] = []): boolean =>
     isFailureUnanswered('end', undefined, [...webhook, ...parts], [...wires, ...more]);
   expect(unanswered([])).toBe(true);
@@ -17,12 +17,12 @@ it('a failure of a webhook is unanswered without a Catch node that leads to a re
   expect(unanswered([part('c', 'catch', { scope: null, z: 't2' })], [wire('c', 'answer')])).toBe(true);
 });
 
-it('a failure of a webhook that has its own output is unanswered until that output leads to a response', () => {
+it('the editor reports that a failure of a webhook gets no answer until the output for failures leads to a response', () => {
   expect(isFailureUnanswered('end', 1, webhook, wires)).toBe(true);
   expect(isFailureUnanswered('end', 1, webhook, [...wires, wire('end', 'answer', 1)])).toBe(false);
 });
 
-it('a failure is followed through link nodes and circles, and needs no answer without a webhook', () => {
+it('the search for the answer to a failure follows link nodes, survives loops, and needs no answer without a webhook', () => {
   const linked = [
     ...webhook,
     part('lo', 'link out', { links: ['li'] }),

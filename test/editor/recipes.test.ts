@@ -68,7 +68,7 @@ describe('recipes', () => {
     return answers.at(-1);
   }
 
-  it('the recipe for a backup makes one in the folder and says so', async () => {
+  it('the recipe for a backup writes a backup into the chosen folder and reports it', async () => {
     const flow = build('backup', { folder });
     expect(flow.nodes[0]).toMatchObject({ crontab: '0 2 * * *' });
     const arrived = await deploy(flow);
@@ -87,7 +87,7 @@ describe('recipes', () => {
     expect(await call(answer, undefined)).toMatchObject({ statusCode: 400, payload: { code: 'BAD_INPUT' } });
   });
 
-  it('the recipe for a SIEM contains a person', async () => {
+  it('the recipe for a SIEM contains the person whom the webhook names', async () => {
     const { answer = [] } = await deploy(build('contain'));
     const done = { statusCode: 200, payload: { message: expect.stringContaining('k.lost') as unknown } };
     expect(await call(answer, 'k.lost')).toMatchObject(done);
@@ -96,7 +96,7 @@ describe('recipes', () => {
   it.each([
     ['end', /contractor1/],
     ['disable', /Disabled contractor1 on System Local/],
-  ])('the recipe for a change with approval (%s) waits, and changes what was approved', async (change, sentence) => {
+  ])('the recipe for a change with approval (%s) waits for the decision, and changes what was approved', async (change, sentence) => {
     if (change === 'end') rig.sim.state.sessions.add({ 'active-user-name': 'contractor1' });
     const flow = build('approval', { change, user: 'contractor1' });
     const arrived = await deploy(flow);
@@ -107,7 +107,7 @@ describe('recipes', () => {
     await vi.waitFor(() => expect(arrived['What was changed']).toEqual([expect.stringMatching(sentence)]), { timeout: 10_000 });
   });
 
-  it('the recipe for licenses reports each feature, and warns from the chosen share on', async () => {
+  it('the recipe for licenses reports the use of each feature, and warns above the chosen share', async () => {
     const flow = build('license', { percent: '0' });
     expect(flow.nodes[0]).toMatchObject({ crontab: '0 7 * * 1' });
     const arrived = await deploy(flow);

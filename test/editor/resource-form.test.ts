@@ -16,7 +16,7 @@ const RESOURCE = {
 };
 
 describe('the form of a resource', () => {
-  it('a form has the fields of a resource with their kinds, folds objects and omits links', () => {
+  it('a resource form shows the fields of a resource with their types, folds objects and omits links', () => {
     const fields = listResourceFields(RESOURCE);
     expect(fields.map(({ names, kind }) => [names.join('.'), kind])).toEqual([
       ['name', 'text'],
@@ -32,7 +32,7 @@ describe('the form of a resource', () => {
     expect(fields.map(toFieldText)).toEqual(['Users', 'true', 'false', '5', '', '["a"]', '', JSON.stringify(RESOURCE.general)]);
   });
 
-  it('a form keeps the kind of a changed value and refuses text that does not fit', () => {
+  it('a resource form keeps the type of a changed value and refuses text that does not fit the type', () => {
     const [, enabled, strict, limit, , tags] = listResourceFields(RESOURCE);
     const parse = (field: typeof enabled, text: string): unknown => field && parseFieldText(field, text);
     expect([parse(enabled, 'false'), parse(strict, 'true'), parse(limit, ' 7 '), parse(tags, '["b"]')]).toEqual(['false', true, 7, ['b']]);
@@ -45,7 +45,7 @@ describe('the form of a resource', () => {
       expect(parse(field, text)).toBeUndefined();
   });
 
-  it('a form sends only the changed fields, nested as in the resource', () => {
+  it('a resource form sends only the changed fields, nested as in the resource', () => {
     const body = toChangeBody([
       [['general', 'session', 'idle'], 20],
       [['general', 'name'], 'x'],
@@ -57,13 +57,13 @@ describe('the form of a resource', () => {
 });
 
 describe('the search of a tree', () => {
-  it('a search finds paths, names and values, and the path counts first', () => {
+  it('a search of the configuration finds paths, names and values, and ranks matching paths first', () => {
     expect(findInResource('users/Users', RESOURCE, 'USERS')).toBe('');
     expect(findInResource('x', RESOURCE, 'idle')).toBe('general.session.idle: 10');
     expect(findInResource('x', RESOURCE, 'nothing')).toBeUndefined();
   });
 
-  it('a search reads each resource of the tree once, survives circles and refused reads, and stops', async () => {
+  it('a search of the configuration reads each resource once, survives circular links and refused reads, and can be stopped', async () => {
     const tree: Record<string, string[]> = { '': ['a', 'b'], a: ['a/1', ''], 'a/1': ['a'], b: [] };
     const read: string[] = [];
     const create = (): ResourceSearch =>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { toResultTable } from '../../nodes/editor/panels/result-table';
 
-it('a table has the columns of a list with the most plain values, in the order of the data', () => {
+it('a result table shows those fields as columns that hold plain values most often, in the order of the data', () => {
   const rows = [
     { a: 1, nested: { x: 1 }, b: '', c: 'x', d: true, e: 1, f: 2, g: 3 },
     { a: 2, c: null, h: 4 },
@@ -15,7 +15,7 @@ it('a table has the columns of a list with the most plain values, in the order o
   });
 });
 
-it('a table shows an object as names and values, and everything else as one column', () => {
+it('a result table shows an object as rows of name and value, and any other value in one column', () => {
   expect(toResultTable({ a: 1, b: { c: [2] } })).toEqual({
     columns: [],
     rows: [

@@ -88,7 +88,7 @@ async function sampleOf(name: string, { input, simulator: options, settings, key
 
 const withData = [...operations].flatMap(([name, { data }]) => (/^result\b/.test(data) ? [] : [name]));
 
-it('samples.json has a sample for every operation that returns data', () => {
+it('the file samples.json has sample output for every operation that returns data', () => {
   expect(withData).toEqual(expect.arrayContaining(Object.keys(runs)));
   if (!UPDATE) expect(Object.keys(samples).sort()).toEqual(withData.sort());
 });

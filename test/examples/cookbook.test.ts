@@ -82,7 +82,7 @@ describe.each(slugs)('%s', (slug) => {
   const { text } = new Page(slug);
   const link = /\]\(([^)]+\.json)\)/.exec(text)?.[1] ?? '';
 
-  it('every example flow has a small picture and a small flow, and is listed on the page', () => {
+  it('every task of the cookbook has a small picture and a small flow, and is listed on the page', () => {
     const picture = join(folder, `${slug}.png`);
     expect(existsSync(picture)).toBe(true);
     expect(statSync(picture).size).toBeLessThan(120_000);
@@ -91,13 +91,13 @@ describe.each(slugs)('%s', (slug) => {
   });
 });
 
-it('the cookbook holds exactly fifteen tasks', () => {
+it('the cookbook has exactly fifteen tasks', () => {
   expect(slugs.sort()).toEqual([...Object.keys(recipes), DASHBOARD].sort());
   expect(slugs).toHaveLength(15);
   expect(cookbookNames().filter((name) => !Object.values(recipes).some(({ flow }) => flow === name))).toEqual([]);
 });
 
-it('every example flow shares only appliance nodes with the examples, so that both can be imported together', () => {
+it('every flow of the cookbook shares only appliance nodes with the examples, so that both can be imported together', () => {
   const config = ['gateway-appliance', 'gateway-inventory', 'tls-config', 'ui-base', 'ui-theme', 'ui-page', 'ui-group'];
   const all = [...exampleNames(), ...cookbookNames()].flatMap(readExample);
   const ids = all.filter(({ type }) => !config.includes(type)).map(({ id }) => id);
@@ -118,7 +118,7 @@ describe('run', () => {
     await running?.end();
   });
 
-  it('Node-RED loads every node type', () => {
+  it('Node-RED loads every node type that the cookbook uses', () => {
     expect(running.nodeRed.output()).not.toMatch(/Waiting for missing types/);
   });
 

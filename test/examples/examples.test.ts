@@ -63,7 +63,7 @@ describe.each(exampleNames())('%s', (example) => {
     expect(readFileSync(join(root, 'docs', 'guide', 'examples.md'), 'utf8')).toContain(`\n| [${example.replace('.json', '')}](`);
   });
 
-  it('every example flow has a picture of its flow in that table', () => {
+  it('every example flow has a picture of its flow in docs/guide/examples.md', () => {
     const picture = `docs/pictures/${example.replace('.json', '').toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.png`;
     expect(existsSync(join(root, picture))).toBe(true);
     expect(readFileSync(join(root, 'docs', 'guide', 'examples.md'), 'utf8')).toContain(`/main/${picture})`);
@@ -84,7 +84,7 @@ describe.each(exampleNames())('%s', (example) => {
     expect(nodes.flatMap(referencesOf).filter((id) => !ids.has(id))).toEqual([]);
   });
 
-  it('every example flow holds no credentials and verifies certificates', () => {
+  it('no example flow contains credentials, and each verifies certificates', () => {
     expect(nodes.filter((node) => 'credentials' in node)).toEqual([]);
     expect(nodes.filter((node) => node.type === 'tls-config').map((node) => node.verifyservercert)).toEqual([true]);
   });
@@ -127,7 +127,7 @@ it('example flows use Function nodes only in the listed examples', () => {
   ]);
 });
 
-it('example flows share no other nodes, so that two of them can be imported together', () => {
+it('example flows share only configuration nodes, so that any two of them can be imported together', () => {
   const own = exampleNames().flatMap((example) => readExample(example).filter(({ type }) => !SHARED.includes(type)));
   const ids = own.map(({ id }) => id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);

@@ -199,7 +199,7 @@ describe('the test of all appliances of an inventory', () => {
       });
     });
 
-    it('the connection test gives a variable the value of the deployed node, for the deployed addresses only', async () => {
+    it('the connection test of an inventory resolves environment variables of the deployed node for the deployed addresses only', async () => {
       await deploy({}, { username: 'api-admin', password: VARIABLE });
       expect(await ask(dialog({ ...variable, list: list(2) }))).toMatchObject({ well: 1, rows: [refused(), { ok: true }] });
       await helper.unload();
@@ -209,7 +209,7 @@ describe('the test of all appliances of an inventory', () => {
       expect(sent()[1]).toBe(0);
     });
 
-    it('the connection test reads no variable that is not deployed with the same name', async () => {
+    it('the connection test of an inventory reads no environment variable whose name is not deployed', async () => {
       await deploy();
       expect((await ask(dialog(variable))).rows).toMatchObject([refused('BAD_CONFIG', /environment variable/)]);
       for (const property of ['list', 'defaults', 'sets', 'file'])

@@ -5,7 +5,7 @@ const flow = { secondFactor: 'flow' } as const;
 const factor = { secondFactor: { password: 'second one' } };
 
 describe('a login whose second factor comes by message', () => {
-  it('a login whose second factor comes by message stays pending until the code comes, fails actions with its id, and lets them work afterwards', async () => {
+  it('a login that gets its code by message stays pending until the code comes; other messages fail with its id until then', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(factor, flow);
     const early = await expectFailure(gateway.run('system.info'));
     expect([early.code, early.cause?.resumeId]).toEqual(['SECOND_FACTOR_REQUIRED', undefined]);
@@ -25,7 +25,7 @@ describe('a login whose second factor comes by message', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('a login whose second factor comes by message ends if the code is wrong, never repeats the code and puts it in no message', async () => {
+  it('a login that gets its code by message ends if the code is wrong, never sends the code again and shows it in no message', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(factor, flow);
     await gateway.run('login.login');
     const wrong = await expectFailure(gateway.run('login.resume', { code: 'wrong-code' }));

@@ -50,7 +50,7 @@ afterAll(async () => {
 describe.each(areas.map(({ name, operations }) => ({ area: name, operations: Object.keys(operations) })))('gateway-$area', (given) => {
   const { area, operations } = given;
 
-  it('gateway-$area gives every message one outcome with any properties of the node and its appliance', async () => {
+  it('every message to gateway-$area has exactly one outcome, whatever the properties of the node and its appliance', async () => {
     const operation = fc.constantFrom(...operations);
     await fc.assert(
       fc.asyncProperty(operation, some(PROPERTIES), some(APPLIANCE), fc.boolean(), payload, async (known, odd, appliance, both, came) => {

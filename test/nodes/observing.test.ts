@@ -145,7 +145,7 @@ describe('the counters of a gateway', () => {
     expect(counters.durations.seconds).toBeCloseTo(121.3101);
   });
 
-  it('the counters of a gateway report what is waiting', async () => {
+  it('the counters of a gateway report the number of waiting messages', async () => {
     let answer = (): void => undefined;
     const server = await startRawServer((_asked, socket) => void (answer = () => void socket.write(httpResponse(200, '{}'))));
     const gateway = gatewayFor(server, { connections: 1 });
@@ -295,7 +295,7 @@ describe('a support bundle', () => {
     expect((await expectFailure(cancelled)).code).toBe('ABORTED');
   });
 
-  it('a support bundle contains the facts that the host adds', async () => {
+  it('a support bundle contains the facts that the program using the library adds', async () => {
     const hostInfo = () => ({ versions: { 'node-red': '4.1' }, findings: [{ code: 'mine', text: 'Mine.' }] });
     const { gateway } = await startSimulatorWithGateway({}, {}, { hostInfo });
     const { data } = await bundle(gateway);

@@ -151,7 +151,7 @@ describe('the overview', () => {
     expect(await first()).toMatchObject({ backup: { value: { ok: true } }, problems: [] });
   });
 
-  it('the overview ignores runs of a rehearsal, and a search does not count as all sessions', () => {
+  it('the overview ignores runs of a rehearsal, and does not take a filtered session list for the number of all sessions', () => {
     const envelope = { ...emptyEnvelope, operation: 'sessions.list', total: 7, requests: 1 };
     const run = { operation: 'sessions.list', input: {}, data: [], envelope, initiator: undefined };
     recordRun('a', { ...run, envelope: { ...envelope, rehearsal: true } });

@@ -52,7 +52,7 @@ describe('the lookup routes', () => {
     expect(await list({ kind: 'local-server', appliance: draft(typed) })).toMatchObject(wanted);
   });
 
-  it('the lookup routes give the first sessions after one request of many, and then all', async () => {
+  it('the lookup routes return the first sessions after a single request to the appliance, and all sessions afterwards', async () => {
     await rig.deploy(deployed);
     const pages = (): number => rig.sim.requests.filter(({ path }) => path.includes('active-users')).length;
     const first = await list({ kind: 'session', appliance: { id: 'a1' }, first: true });
@@ -71,7 +71,7 @@ describe('the lookup routes', () => {
     expect(await count('all')).toMatchObject({ ok: false, code: 'BAD_INPUT' });
   });
 
-  it('the lookup routes list the other appliances for a field that names one', async () => {
+  it('the lookup routes list the other appliances for a field that takes an appliance name', async () => {
     await rig.deploy(deployed);
     expect(await list({ kind: 'appliance', appliance: { id: 'a1' } })).toMatchObject({ entries: [{ value: 'vpn-1', note: rig.sim.url }] });
   });

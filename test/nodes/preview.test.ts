@@ -52,7 +52,7 @@ describe('the preview of a deployed node', () => {
     expect(await ask('last', { id: 'a1' })).toEqual({ ok: true });
   });
 
-  it('the preview of a deployed node ignores a message that cannot be read, which runs nevertheless', async () => {
+  it('the preview of a deployed node ignores a message that it cannot read, but the node still processes the message', async () => {
     await rig.deploy({ nodes: [{ ...users, fields: { server: str('System Local'), username: str('contractor1') } }] });
     const message = Object.defineProperty({ topic: 't' }, 'odd', {
       enumerable: true,
@@ -75,7 +75,7 @@ describe('the preview of a deployed node', () => {
     ['global', 'person', 'contractor1'],
     ['flow', 'person', 'contractor1'],
     ['str', '${GATEWAY_PREVIEW}', 'contractor1'],
-  ])('the preview reads %s %s only as it is deployed', async (type, value, wanted) => {
+  ])('the preview reads files and variables only as they are deployed: %s %s', async (type, value, wanted) => {
     process.env.GATEWAY_PREVIEW = 'contractor1';
     const fields = { server: str('System Local'), username: { type, value } };
     await rig.deploy({ nodes: [{ ...users, fields }] });

@@ -33,7 +33,7 @@ describe('the status below the nodes', () => {
     expect(rig.statuses('n1').at(-1)).toMatchObject({ text: 'no connection', fill: 'red' });
   });
 
-  it('the status shows an unreachable appliance on a node whose messages name the appliance, from the first message on', async () => {
+  it('a node whose messages name the appliance shows from its first message on that the appliance is unreachable', async () => {
     const other = {
       id: 'a2',
       type: 'gateway-appliance',

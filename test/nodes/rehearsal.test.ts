@@ -70,7 +70,7 @@ describe('nodes of an appliance that rehearses', () => {
     expect(copies.running).toHaveLength(1);
   });
 
-  it('a failure before the first request shows the rehearsal too, and names a folder that is not a snapshot', async () => {
+  it('a failure before the first request is also marked as a rehearsal, and names a folder that is not a snapshot', async () => {
     startCopiesHere();
     await deploy([update], { rehearsal: createTemporaryFolder() });
     const { caught } = await rig.run({ payload: {} });
@@ -80,7 +80,7 @@ describe('nodes of an appliance that rehearses', () => {
     expect((await rig.run({ payload: {} })).caught[0]).toMatchObject({ error: { code: 'BAD_CONFIG' } });
   });
 
-  it('a watch and a containment work on the copy', async () => {
+  it('a watch and a containment work on the copy of a rehearsal', async () => {
     const copies = startCopiesHere();
     const remember = createTemporaryFolder();
     const contain = {
@@ -107,7 +107,7 @@ describe('nodes of an appliance that rehearses', () => {
     expect((events[0]?.envelope as Envelope).rehearsal).toBe(true);
   });
 
-  it('the copy ends with a deploy, and the next one starts from the snapshot', async () => {
+  it('a deploy ends the copy of a rehearsal, and the next copy starts from the snapshot again', async () => {
     const copies = startCopiesHere();
     const read = { type: 'gateway-config', operation: 'get', fields: { path: str(SYSLOG) }, id: 'n2' };
     await deploy([update, read]);
@@ -119,7 +119,7 @@ describe('nodes of an appliance that rehearses', () => {
     expect(copies.started).toHaveLength(2);
   });
 
-  it('the dialog reads from the copy, shows what changed, and resets it', async () => {
+  it('the dialog of a rehearsing appliance reads from the copy, shows what changed, and resets the copy', async () => {
     const copies = startCopiesHere();
     await deploy([update]);
     await rig.run({ payload: {} });

@@ -51,7 +51,7 @@ describe('a flow that listens on the network', () => {
     expect(codesOf(nodes)).toEqual(codes);
   });
 
-  it('a flow that listens on the network has no finding if Node-RED requires authentication', () => {
+  it('a support bundle has no finding about a flow that listens on the network if Node-RED requires authentication', () => {
     for (const settings of [{ httpNodeAuth: { user: 'a', pass: 'b' } }, { httpNodeMiddleware: () => undefined }]) {
       expect(codesOf([hook, kill], settings)).toEqual([]);
       expect(codesOf([{ ...hook, type: 'udp in' }, kill], settings)).toEqual(['listens-without-secret']);

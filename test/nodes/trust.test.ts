@@ -51,7 +51,7 @@ describe('an untrusted appliance', () => {
     return response.body as Answer;
   }
 
-  it('an untrusted appliance shows its certificate, which alone makes it trusted, and gets no request before', async () => {
+  it('an untrusted appliance gets no request; trusting the certificate that it shows is enough to connect', async () => {
     await rig.deploy(deployed);
     const { shown, code } = await ask(draft(rig.sim.url));
     expect(code).toBe('TLS');
@@ -63,7 +63,7 @@ describe('an untrusted appliance', () => {
     expect(await ask(draft(rig.sim.url, trusting(shown?.trust ?? { pem: '' })))).toMatchObject({ ok: true });
   });
 
-  it('an untrusted appliance is trusted through its authority if it sends one, else through its own certificate', async () => {
+  it('an untrusted appliance is trusted through the CA certificate that it sends, otherwise through its own certificate', async () => {
     await rig.deploy(deployed);
     const authority = selfSigned();
     const device = issueCertificate(authority);
@@ -84,7 +84,7 @@ describe('an untrusted appliance', () => {
     expect((await ask(draft(other.url, trusting(shown[1]?.trust ?? { pem: '' })))).code).toBe('TLS');
   });
 
-  it('an untrusted appliance with a certificate for another name is trusted under that name', async () => {
+  it('an untrusted appliance whose certificate has another name is verified under that name once it is trusted', async () => {
     await rig.deploy(deployed);
     const sim = await appliance({ host: '127.0.0.2', tls: selfSigned() });
     const { shown } = await ask(draft(sim.url));

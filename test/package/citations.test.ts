@@ -74,7 +74,7 @@ describe('citations', () => {
     ),
   );
 
-  it('citations are found in every form that comments use', () => {
+  it('the test of citations finds every form in which comments cite a document', () => {
     expect(citationsOf('x (appliance-api.md, "Limits" 3, "Cluster" and "Authentication", 9 and 10; contract, section 5).')).toEqual([
       { document: 'appliance-api.md', title: 'Limits', points: ['3'] },
       { document: 'appliance-api.md', title: 'Cluster', points: [] },
@@ -89,7 +89,7 @@ describe('citations', () => {
     expect(all.length).toBeGreaterThan(40);
   });
 
-  it('citations name existing headings and numbered points', () => {
+  it('citations in comments name headings and numbered points that exist', () => {
     const missing = all.flatMap(({ document, title, points, file }) => {
       const known = documents.get(document)?.get(title);
       if (!known) return [`${file}: ${document}, "${title}"`];

@@ -100,16 +100,16 @@ describe('the rows', () => {
   const inDescription = documented('reference/appliance-api.md', 'Endpoints', 'Authentication');
   const inNotes = documented('reference/field-notes.md', 'Paths beyond the description');
 
-  it('the rows are read from the interface description and the field notes', () => {
+  it('the table of requests is read from the interface description and the field notes', () => {
     expect(inDescription.length).toBeGreaterThan(45);
     expect(inNotes.length).toBeGreaterThan(6);
   });
 
-  it('the rows cover every request of the interface description', () => {
+  it('the operations cover every request of the interface description', () => {
     expect(inDescription.filter((shape) => !typedOff.has(shape))).toEqual([]);
   });
 
-  it('the rows cover no request that the documents do not have', () => {
+  it('the table of requests has no request that the documents do not describe', () => {
     const offered = new Set([...inDescription, ...inNotes]);
     expect([...typedOff].filter((shape) => !offered.has(shape))).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe.each(registered)('%s', (name, operation) => {
     expect(rows.some((row) => row.operations.includes(name))).toBe(true);
   });
 
-  it('an operation sends exactly the requests of its rows', async () => {
+  it('an operation sends exactly the requests that the table lists for it', async () => {
     const used = new Set<Row>();
     for (const input of inputs) {
       for (const { request, row } of await requestsOf(name, input)) {
@@ -145,7 +145,7 @@ describe.each(registered)('%s', (name, operation) => {
     }
   });
 
-  it('an operation accepts every success status of its rows', async () => {
+  it('an operation accepts every success status that the table lists for its requests', async () => {
     const statuses = new Set(rows.filter((row) => row.operations.includes(name)).flatMap((row) => row.statuses));
     for (const status of statuses) {
       appliance.answerWith(status);

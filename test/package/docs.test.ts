@@ -41,7 +41,7 @@ describe('permissions', () => {
     expect(told.map(({ name }) => name).sort()).toEqual([...operations.keys()].sort());
   });
 
-  it.each(told)('the reads and writes of $name on the page of permissions fit its effect', ({ name, reads, writes }) => {
+  it.each(told)('the page of permissions lists reads and writes of $name that fit what the operation does', ({ name, reads, writes }) => {
     const { effect, example } = operations.get(name) ?? {};
     const [method = ''] = (example?.request ?? '').split(' ');
     if (effect === 'read') expect([reads === '–', writes]).toEqual([false, '–']);
@@ -52,7 +52,7 @@ describe('permissions', () => {
 });
 
 describe('releases', () => {
-  it('the page of releases names only variants that the simulator has', () => {
+  it('the page of releases names only variants of the simulator that exist', () => {
     const named = rows(document('reference/releases.md'))
       .flatMap(([, , variant]) => codes(variant))
       .filter((code) => /^\w+=/.test(code));

@@ -51,7 +51,7 @@ beforeAll(() => {
 afterAll(() => rmSync(copy, { recursive: true, maxRetries: 5 }));
 
 describe('the example in CONTRIBUTING.md', () => {
-  it('the example in CONTRIBUTING.md has rows with the columns of the tables that they go into', () => {
+  it('the table rows in the example of CONTRIBUTING.md have the columns of their tables', () => {
     expect(apiRow).toMatch(/^\| `GET` \| `\/api\/v1\/system\/uptime` \|.*\|\n$/);
     const head = readFileSync(join(root, 'docs/reference/appliance-api.md'), 'utf8').split('\n### System\n')[1]?.split('\n')[1] ?? '';
     expect(apiRow.split('|').length).toBe(head.split('|').length);

@@ -108,7 +108,7 @@ describe('a release', () => {
 describe('the repository for newcomers', () => {
   const address = manifest.repository.url.replace(/^git\+/, '');
 
-  it('the repository for newcomers shows the clone command before the install command', () => {
+  it('the README shows the clone command before the install command', () => {
     const readme = read('README.md');
     expect(readme.indexOf(`git clone ${address}`)).toBeGreaterThan(0);
     expect(readme.indexOf(`git clone ${address}`)).toBeLessThan(readme.indexOf('npm ci'));
@@ -132,7 +132,7 @@ describe('the repository for newcomers', () => {
     },
   );
 
-  it('the repository for newcomers lists every folder with a lock file for Dependabot', () => {
+  it('the configuration of Dependabot lists every folder with a lock file', () => {
     const { updates } = yaml<{ updates: { 'package-ecosystem': string; directories?: string[] }[] }>('.github/dependabot.yml');
     const folders = ['/', ...readdirSync(join(root, 'tools')).map((tool) => `/tools/${tool}`)].filter((folder) =>
       existsSync(join(root, folder, 'package-lock.json')),
@@ -155,7 +155,7 @@ describe('the repository for newcomers', () => {
     expect(linksOf(file).filter((link) => !existsSync(join(root, link)))).toEqual([]);
   });
 
-  it('the repository for newcomers links from packed pages only to packed files', () => {
+  it('the pages in the tarball link only to files in the tarball', () => {
     const folders = manifest.files.map((entry) => entry.replace(/\*.*$/, ''));
     const isPacked = (file: string): boolean =>
       /^(README|CHANGELOG|SECURITY)\.md$|^(LICENSE|package\.json)$/.test(file) ||

@@ -33,7 +33,7 @@ describe('the library', () => {
     expect(Object.keys(manifest.scripts).filter((script) => /^(pre|post)?install$/.test(script))).toEqual([]);
   });
 
-  it('the library shares no code with the simulator, where a mistake would cancel itself out', () => {
+  it('the library shares no code with the simulator, because the tests would not see a mistake in shared code', () => {
     const simulator = join(root, 'src', 'simulator');
     // What a copy saves must hide every secret that the library knows.
     const hidesSecrets = join(simulator, 'copy', 'save-snapshot.ts');

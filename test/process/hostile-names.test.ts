@@ -114,7 +114,7 @@ describe.each(named)('$field of $name', ({ name, field, of, operation }) => {
     usual = await sentBy(name, withText(operation, field, of, 'plain'));
   });
 
-  it.each(AWKWARD)('a name in a path is sent unchanged as %j', async (text) => {
+  it.each(AWKWARD)('a name that becomes a path segment reaches the appliance unchanged: %j', async (text) => {
     const sent = await sentBy(name, withText(operation, field, of, text));
     // Names of people are trimmed.
     const value = name === 'sessions.kill-user' ? text.trim() : text;
@@ -129,7 +129,7 @@ describe.each(named)('$field of $name', ({ name, field, of, operation }) => {
     expect(changed.length > 0 || elsewhere.includes(value), `${value} was not sent`).toBe(true);
   });
 
-  it.each(['.', '..'])('a name in a path never leads to another path as %j', async (value) => {
+  it.each(['.', '..'])('a name that becomes a path segment never leads to another path: %j', async (value) => {
     const inPath = usual.some(({ segments }) => segments.includes('plain'));
     if (!inPath) return;
     appliance.seen.length = 0;
@@ -161,13 +161,13 @@ describe.each(writes)('the write %s', (name, { example }) => {
   const input = { ...example.input, ...NEEDED[name] };
   const written = (): string[] => appliance.seen.map(({ request }) => request).filter((request) => !/^GET|realm_auth$/.test(request));
 
-  it.each([200, 201, 204])('a write succeeds with %i', async (status) => {
+  it.each([200, 201, 204])('a write succeeds if the appliance answers with status %i', async (status) => {
     appliance.answerWith(status);
     expect(await gateway.run(name, input)).toMatchObject({ envelope: { ok: true, status } });
     expect(written().length).toBeGreaterThan(0);
   });
 
-  it.each(REFUSALS)('a write reports the appliance’s message with %i and is sent once', async (status, code) => {
+  it.each(REFUSALS)('a write that gets status %i is sent once and reports the message of the appliance', async (status, code) => {
     const words = `“${name}” is not possible now.`;
     appliance.refuseWith(status, words);
     const error = await expectFailure(gateway.run(name, input));
@@ -204,11 +204,14 @@ async function refused(name: string, input: Record<string, unknown>, field: stri
 const inputs = table.flatMap(([name, operation]) => fieldsOf(operation).map(([field, of]) => ({ name, field, of, operation })));
 
 describe.each(inputs)('$field of $name', ({ name, field, of, operation: { example } }) => {
-  it.each(WRONG[of.kind])('a name in a path is refused by name as %j, and nothing is sent', async (value) => {
-    await refused(name, { ...example.input, [field]: value }, field);
-  });
+  it.each(WRONG[of.kind])(
+    'a name that cannot be a path segment is refused with the name of its field, and nothing is sent: %j',
+    async (value) => {
+      await refused(name, { ...example.input, [field]: value }, field);
+    },
+  );
 
-  it('a name in a path is refused by name if it is required and missing or empty', async () => {
+  it('a required name that is missing or empty is refused with the name of its field', async () => {
     const none = of.required ? [undefined, null, ''] : of.filter ? [null, ''] : of.kind === 'text' ? [] : [''];
     for (const value of none) await refused(name, { ...example.input, [field]: value }, field);
   });

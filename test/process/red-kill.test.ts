@@ -83,64 +83,68 @@ global.get('tell')({ event, id, session: session['session-id'] });`,
   expect(told.filter(({ event }) => event !== 'started' && event !== 'ended')).toEqual([]);
 });
 
-it('a containment keeps exactly the contained users out through kills and while the appliance is unreachable', PATIENCE, async () => {
-  const simulator = await startTestSimulator({ sessions: 30 });
-  const { sessions, configuration } = simulator.state;
-  const users = configuration
-    .collection('authentication', 'auth-servers', 'auth-server')
-    .items.get('System Local')
-    ?.collection('local', 'users', 'user');
-  for (const [username, enabled] of [
-    ['a.smith', 'true'],
-    ['b.jones', 'true'],
-  ] as const)
-    users?.add({ username, 'password-cleartext': 'x', enabled });
-  const accounts = (): string => JSON.stringify([...(users?.items ?? [])].map(([name, user]) => [name, user.text('enabled')]));
-  const before = { ids: sessions.ids(), accounts: accounts() };
+it(
+  'a containment keeps exactly the contained users out although Node-RED is killed and the appliance is unreachable',
+  PATIENCE,
+  async () => {
+    const simulator = await startTestSimulator({ sessions: 30 });
+    const { sessions, configuration } = simulator.state;
+    const users = configuration
+      .collection('authentication', 'auth-servers', 'auth-server')
+      .items.get('System Local')
+      ?.collection('local', 'users', 'user');
+    for (const [username, enabled] of [
+      ['a.smith', 'true'],
+      ['b.jones', 'true'],
+    ] as const)
+      users?.add({ username, 'password-cleartext': 'x', enabled });
+    const accounts = (): string => JSON.stringify([...(users?.items ?? [])].map(([name, user]) => [name, user.text('enabled')]));
+    const before = { ids: sessions.ids(), accounts: accounts() };
 
-  const red = new KillableNodeRed(simulator, (folder) => {
-    const kept = join(folder, 'contained');
-    mkdirSync(kept);
-    const node = { type: 'gateway-contain', appliance: 'a1', operationType: 'op', output: 'payload', every: 1 };
-    const where = { folder: { type: 'str', value: kept }, name: { type: 'str', value: 'a.smith' } };
-    const servers = { servers: { type: 'json', value: '["System Local"]' } };
-    return [
-      ...createHttpEndpoint('/contain', 'n1'),
-      { id: 'in-release', type: 'http in', url: '/release', method: 'post', wires: [['n2']] },
-      // Node-RED takes a property for a reference when it equals the id of a node.
-      { id: 'n1', ...node, operation: 'contain', fields: { ...where, ...servers }, wires: [['answer'], ['tell']] },
-      { id: 'n2', ...node, operation: 'release', fields: where, wires: [['answer'], []] },
-      { id: 'tell', type: 'function', func: `global.get('tell')(msg.payload);`, outputs: 1, wires: [[]] },
-    ];
-  });
-  await red.start();
-  await red.post('/contain');
-  expect(accounts()).not.toBe(before.accounts);
+    const red = new KillableNodeRed(simulator, (folder) => {
+      const kept = join(folder, 'contained');
+      mkdirSync(kept);
+      const node = { type: 'gateway-contain', appliance: 'a1', operationType: 'op', output: 'payload', every: 1 };
+      const where = { folder: { type: 'str', value: kept }, name: { type: 'str', value: 'a.smith' } };
+      const servers = { servers: { type: 'json', value: '["System Local"]' } };
+      return [
+        ...createHttpEndpoint('/contain', 'n1'),
+        { id: 'in-release', type: 'http in', url: '/release', method: 'post', wires: [['n2']] },
+        // Node-RED takes a property for a reference when it equals the id of a node.
+        { id: 'n1', ...node, operation: 'contain', fields: { ...where, ...servers }, wires: [['answer'], ['tell']] },
+        { id: 'n2', ...node, operation: 'release', fields: where, wires: [['answer'], []] },
+        { id: 'tell', type: 'function', func: `global.get('tell')(msg.payload);`, outputs: 1, wires: [[]] },
+      ];
+    });
+    await red.start();
+    await red.post('/contain');
+    expect(accounts()).not.toBe(before.accounts);
 
-  const looks = (): number => simulator.requests.filter(({ path, status }) => path.includes('active-users?') && status === 200).length;
-  for (let time = 1; time <= 20; time++) {
-    let back = (): void => undefined;
-    if (time === 7) await red.kill();
-    if (time === 13) {
-      back = simulator.restart();
-      const { length } = simulator.requests;
-      // Some looks find nobody there.
-      await eventually(() => expect(simulator.requests.length).toBeGreaterThan(length + 6));
+    const looks = (): number => simulator.requests.filter(({ path, status }) => path.includes('active-users?') && status === 200).length;
+    for (let time = 1; time <= 20; time++) {
+      let back = (): void => undefined;
+      if (time === 7) await red.kill();
+      if (time === 13) {
+        back = simulator.restart();
+        const { length } = simulator.requests;
+        // Some looks find nobody there.
+        await eventually(() => expect(simulator.requests.length).toBeGreaterThan(length + 6));
+      }
+      const id = sessions.add({ 'active-user-name': 'a.smith' });
+      const bystander = sessions.add({ 'active-user-name': time % 2 === 0 ? 'A.Smith' : 'a.smithers' });
+      before.ids.push(bystander);
+      if (time === 7) await red.start();
+      back();
+      const looked = looks();
+      await eventually(() => expect(sessions.has(id)).toBe(false), 5);
+      // The first look after that sign-in, or one that had begun before it and the next.
+      expect(looks() - looked).toBeLessThanOrEqual(2);
+      // Each is told, before Node-RED is killed.
+      await eventually(() => expect(linesOf(red.logFile)).toHaveLength(time));
     }
-    const id = sessions.add({ 'active-user-name': 'a.smith' });
-    const bystander = sessions.add({ 'active-user-name': time % 2 === 0 ? 'A.Smith' : 'a.smithers' });
-    before.ids.push(bystander);
-    if (time === 7) await red.start();
-    back();
-    const looked = looks();
-    await eventually(() => expect(sessions.has(id)).toBe(false), 5);
-    // The first look after that sign-in, or one that had begun before it and the next.
-    expect(looks() - looked).toBeLessThanOrEqual(2);
-    // Each is told, before Node-RED is killed.
-    await eventually(() => expect(linesOf(red.logFile)).toHaveLength(time));
-  }
 
-  expect(sessions.ids().sort()).toEqual([...before.ids].sort());
-  expect(await red.post('/release')).toMatchObject({ enabled: ['System Local'] });
-  expect(accounts()).toBe(before.accounts);
-});
+    expect(sessions.ids().sort()).toEqual([...before.ids].sort());
+    expect(await red.post('/release')).toMatchObject({ enabled: ['System Local'] });
+    expect(accounts()).toBe(before.accounts);
+  },
+);

@@ -175,7 +175,7 @@ describe('cluster', () => {
     expect(await owner()).not.toBe(before);
   });
 
-  it('the simulator refuses a failover of an Active/Active cluster with any status and list', async () => {
+  it('the simulator refuses a failover of an Active/Active cluster with any configured status and message list', async () => {
     const client = await start({ cluster: 'active-active' });
     const refused = await client.put(CLUSTER, { action: 'vip-failover' });
     expect([refused.status, messages(refused, 'errors')[0]]).toEqual([

@@ -147,7 +147,7 @@ describe('URL rules', () => {
 const ADA = { username: 'ada', fullname: 'Ada Löve', 'password-cleartext': 'secret-1', enabled: 'true', 'console-access': 'false' };
 
 describe('local users', () => {
-  it('local users can be created, read without the password, changed, and deleted', async () => {
+  it('users on the simulator can be created, read without the password, changed, and deleted', async () => {
     const client = await start();
     const created = await client.post(USERS, ADA);
     expect(created.status).toBe(201);

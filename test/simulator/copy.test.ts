@@ -49,7 +49,7 @@ describe('a copy of a configuration', () => {
     }
   });
 
-  it('a copy answers items whose children are named by a field too', async () => {
+  it('a copy of a configuration also finds items that are identified by a field', async () => {
     const at = (path: string): string => `${CONFIGURATION_PATH}/${path}`;
     const { client } = await startCopy({
       [at('vendor/sets/set/P1')]: { name: 'P1' },
@@ -89,7 +89,7 @@ describe('a copy of a configuration', () => {
     expect((await client.put(at('vendor/none/below'), { a: 1, b: 2 })).status).toBe(404);
   });
 
-  it('a copy of a configuration is the appliance of the snapshot, with its users, and generates sessions for its users, roles and realms', async () => {
+  it('a copy of a configuration identifies as the appliance of the snapshot, has its users, and generates sessions for them', async () => {
     const folder = await takeSimulatorSnapshot();
     const { simulator, gateway } = await startCopy(folder, { sessions: 60 });
     expect((await gateway.run('users.list', { server: 'System Local' })).data).toHaveLength(3);
@@ -168,7 +168,7 @@ describe('a copy of a configuration', () => {
     expect(JSON.stringify(readResourceFile(saved, 'vendor/options.json'))).not.toContain(secret);
   });
 
-  it('a copy of a configuration answers the configuration as the snapshot has it, also with the profile of another appliance', async () => {
+  it('a copy returns the configuration of the snapshot even if it answers with the profile of another appliance', async () => {
     const path = `${CONFIGURATION_PATH}/vendor/options`;
     const { profile } = await checkSimulator(await startTestSimulator({ variants: { totals: 'text' } }));
     const endpoints = [...profile.endpoints, { method: 'GET', path, status: 404, body: 'empty', keys: {}, bytes: 0 }];
@@ -178,7 +178,7 @@ describe('a copy of a configuration', () => {
     expect(JSON.stringify(page)).toMatch(/"total-matched-record-number":"[0-9]+"/);
   });
 
-  it('a copy of a configuration lets its administrator in until the flow locks it out', async () => {
+  it('a copy of a configuration accepts the login of its administrator until a flow locks that account out', async () => {
     const folder = await takeSimulatorSnapshot();
     const { simulator, client } = await startCopy(folder);
     expect((await client.login('Admin Users', 'api-admin:wrong')).status).toBe(401);
@@ -188,7 +188,7 @@ describe('a copy of a configuration', () => {
     expect((await client.login('Admin Users', 'api-admin:simulator')).status).toBe(401);
   });
 
-  it('a copy of a configuration refuses what is not a configuration with a sentence that names it', async () => {
+  it('starting a copy from something other than a configuration fails with a sentence that names the file', async () => {
     const folder = createTemporaryFolder();
     await expect(startTestSimulator({ from: folder })).rejects.toThrow('is not a snapshot folder');
     await expect(startTestSimulator({ from: `${folder}/none.json` })).rejects.toThrow('none.json cannot be read');

@@ -30,7 +30,7 @@ function brokenAnswer(client: Client, method: 'GET' | 'POST', path: string): Pro
 
 describe('faults', () => {
   it.each([500, 401, 403, 404, 422])(
-    'a fault rule answers status %i once with its message and does not run the request',
+    'a fault rule of the simulator answers once with status %i and its message, and does not run the request',
     async (status) => {
       const client = await start();
       client.simulator.fault({ status, body: '{"result":{"errors":[{"message":"own"}]}}' });
@@ -40,7 +40,7 @@ describe('faults', () => {
     },
   );
 
-  it('a fault rule fails after the request took effect', async () => {
+  it('a fault rule of the simulator can answer with an error after the request took effect', async () => {
     const client = await start();
     client.simulator.fault({ status: 500, afterEffect: true });
     expect((await client.put(USER, { fullname: 'New' })).status).toBe(500);
@@ -97,7 +97,7 @@ describe('faults', () => {
   });
 
   it.each(['/api/v1/system/maintenance/export-xml', '/api/v1/system/binary-configuration'])(
-    'a fault rule cuts the export %s: it is a read',
+    'a fault rule of the simulator cuts the export %s, because an export is a read',
     async (path) => {
       const client = await start();
       client.simulator.fault({ cut: 'half' });
@@ -107,7 +107,7 @@ describe('faults', () => {
     },
   );
 
-  it('a fault rule does not run a cut write unless afterEffect is set', async () => {
+  it('a fault rule of the simulator prevents the write that it cuts unless afterEffect is set', async () => {
     const client = await start({ sessions: 5 });
     client.simulator.fault({ cut: 'before-headers' });
     await expect(client.delete(`${SESSIONS}?all`)).rejects.toThrow();
@@ -118,7 +118,7 @@ describe('faults', () => {
     expect(client.simulator.requests.at(-1)?.status).toBe(0);
   });
 
-  it('a fault rule counts a login that a fault answers and survives a rule that throws', async () => {
+  it('the simulator counts a login that a fault rule answers, and survives a fault rule that throws', async () => {
     const client = await start();
     client.simulator.fault({ status: 500 });
     expect((await client.login()).status).toBe(500);

@@ -50,7 +50,7 @@ describe('realm login', () => {
     expect((await client.login('Büro 東京', 'jürgen 管理:pä')).status).toBe(401);
   });
 
-  it('the realm login answers neither id nor key with the variant', async () => {
+  it('the realm login of the simulator returns neither id nor key with the variant loginAnswer', async () => {
     const client = await start({ variants: { loginAnswer: 'neither' } });
     expect((await client.login()).json).toEqual({});
   });
@@ -60,7 +60,7 @@ describe('realm login', () => {
     expect((await client.login()).status).toBe(403);
   });
 
-  it('the realm login answers every request like the user portal with the variants redirect and page', async () => {
+  it('the simulator answers every request like the user portal with the variants redirect and page', async () => {
     const redirect = await start({ variants: { loginAnswer: 'redirect' } });
     for (const answer of [await redirect.login('Nowhere', 'nobody:wrong'), await redirect.send('POST', '/api/v1/auth', { auth: 'a:b' })]) {
       expect([answer.status, answer.headers.location]).toEqual([302, '/portal/sign-in']);

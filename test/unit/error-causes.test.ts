@@ -95,7 +95,7 @@ const [, section = ''] = page.split('## Common causes');
 const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| (.+?) \| `([A-Z_]+)` \| (?:\*(.+)\* )?\|$/gm)];
 
 describe('the common causes of errors', () => {
-  it('the common causes of errors are each in the table of the documentation', () => {
+  it('the table of errors in the documentation lists every common cause', () => {
     expect(rows.map(([, cause]) => cause)).toEqual(Object.keys(CAUSES));
   });
 
@@ -108,13 +108,13 @@ describe('the common causes of errors', () => {
     },
   );
 
-  it('name every status of the documentation', () => {
+  it('the texts of connection errors cover every status that the documentation names', () => {
     for (const reason of Object.values(ERROR_REASONS)) expect(page).toContain(`*${reason}*`);
   });
 });
 
 describe('a login that a person asks for', () => {
-  it('a login that a person asks for is tried during a pause, and its success ends the pause for all', async () => {
+  it('a login that a person asks for is tried during a pause, and its success ends the pause for all messages', async () => {
     const simulator = await startTestSimulator();
     simulator.fault({ match: ({ path }) => path.includes('realm_auth'), status: 401, times: 1 });
     const gateway = gatewayFor(simulator);

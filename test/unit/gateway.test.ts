@@ -302,7 +302,7 @@ describe('A run at another appliance', () => {
     return { one, two };
   }
 
-  it('A run at another appliance sends reads and no writes to the other appliance', async () => {
+  it('a run that involves another appliance sends reads and no writes to it', async () => {
     const { one, two } = await both();
     const { data } = await one.gateway.run('snapshot.compare', { other: 'vpn-2', path: 'users/user-roles' });
     expect(data).toMatchObject({ equal: true });

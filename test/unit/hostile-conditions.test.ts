@@ -50,7 +50,7 @@ describe('a full disk', () => {
     resetContainmentStores();
   });
 
-  it('a full disk does not stop work that needs a lock', async () => {
+  it('on a full disk, work that needs a lock file still runs', async () => {
     const file = join(createTemporaryFolder(), 'x.lock');
     await withPatchedFileHandles({ write: noSpace }, async () => {
       expect(await withLockFile(file, () => Promise.resolve('done'))).toBe('done');

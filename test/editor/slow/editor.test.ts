@@ -93,7 +93,7 @@ describe('gateway.html', () => {
     }
   });
 
-  it('gateway.html stays below 190 kB and leaves the panels to panels.js', () => {
+  it('gateway.html stays below 190 kB, because the code of the panels is in panels.js', () => {
     // Node-RED sends the help stubs with the page.
     expect(Buffer.byteLength(html + stubs)).toBeLessThanOrEqual(190_000);
     expect(gzipSync(html + stubs).length).toBeLessThanOrEqual(45_000);
@@ -322,7 +322,7 @@ describe('the help stubs in the page', () => {
     }
   });
 
-  it('the page explains paths and filter fields only for nodes that have them', () => {
+  it('the help page of a node explains paths and filter fields only if the node has them', () => {
     const of = (type: string): string => new RegExp(`data-help-name="gateway-${type}">\\n([^]*?)</script>`).exec(help)?.[1] ?? '';
     for (const type of ['config', 'snapshot', 'request']) expect(of(type), type).toContain('`{{payload.name}}` stands for one name');
     expect(of('config')).toContain('below `/api/v1/configuration`');

@@ -96,7 +96,7 @@ describe('pluralized', () => {
   it.each([
     ['en-US', '1 field would change:', '2 fields would change:', '0 of 1 appliance responded.'],
     ['de', '1 Feld würde sich ändern:', '2 Felder würden sich ändern:', '0 von 1 Appliance hat geantwortet.'],
-  ])('pluralized uses the singular and the plural text in %s', (language, one, two, tested) => {
+  ])('a text with a count uses the singular and the plural form in %s', (language, one, two, tested) => {
     const texts = new Map(flattenCatalog(readCatalog(language)));
     const node = {
       _: (key: string, values: Record<string, unknown> = {}) =>

@@ -12,7 +12,7 @@ import { createClusterMember } from '../../helpers/member';
 const bodyOf = (text: string | undefined): unknown => JSON.parse(text ?? 'null');
 
 describe('administrators operations', () => {
-  it('an administrators operation locks administrators out of a realm by source address', async () => {
+  it('the operations on administrators can lock administrators out of a realm by source address if prove-login is off', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.add-source-ip', { realm: 'Admin Users', address: '198.51.100.0', netmask: '255.255.255.0' });
     await gateway.run('administrators.set-source-ip-mode', { realm: 'Admin Users', customized: 'selected-ip', 'prove-login': false });
@@ -22,7 +22,7 @@ describe('administrators operations', () => {
     expect(error.code).toBe('FORBIDDEN');
   });
 
-  it('an administrators operation sends booleans in role mapping rules as text', async () => {
+  it('the operations on administrators send booleans in role mapping rules as text', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const rules = {
       'user-selects-role': false,
@@ -35,7 +35,7 @@ describe('administrators operations', () => {
     });
   });
 
-  it('an administrators operation sets session options of a role whose name starts with a dot', async () => {
+  it('the operations on administrators set session options of a role whose name starts with a dot', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.set-session-options', { role: '.Administrators', 'idle-timeout': 20, 'prove-login': false });
     expect(listRequestLines(simulator)).toEqual([

@@ -126,7 +126,7 @@ describe('audit.run', () => {
     expect(data).toMatchObject({ findings: expect.arrayContaining([expect.objectContaining({ rule: rule.id })]) as unknown });
   });
 
-  it('audit.run guards cells with a formula and a line break', async () => {
+  it('audit.run guards CSV cells that hold a formula and a line break', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const broken = snapshot({ [`${ROOT}/users/user-role/%3D1%2B1%0Ab`]: { name: '=1+1\nb' } });
     const { envelope } = await gateway.run('audit.run', {

@@ -106,7 +106,7 @@ describe('device certificates', () => {
 });
 
 describe('certificate signing requests', () => {
-  it('a certificates operation leaves csr out of the envelope when the appliance does not report a name', async () => {
+  it('certificates.create-csr leaves csr out of the envelope when the appliance does not report a name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ status: 201, body: '{"result":{"info":[{"message":"Done."}]}}' });

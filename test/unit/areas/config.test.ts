@@ -81,7 +81,7 @@ describe('config.get and config.list', () => {
     }
   });
 
-  it('config.get and config.list fail with NOT_FOUND for a resource that does not exist', async () => {
+  it('config.get and config.list reject a resource that does not exist with NOT_FOUND', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('config.get', { path: `${roles}/Nobody` }));
     expect(error).toMatchObject({

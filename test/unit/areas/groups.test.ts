@@ -70,7 +70,7 @@ describe('group catalogs', () => {
     expect(new Set(found).size).toBe(13);
   });
 
-  it('a change of a group catalog drops a change that is canceled while it waits for another one', async () => {
+  it('a change of a group catalog that is canceled while it waits for another change sends nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ method }) => method === 'PUT', delayMs: 400 });

@@ -35,7 +35,7 @@ const NAMES_NOTHING = [
 const OF_NODE_RED: readonly string[] = ['path', 'appliance', 'operation'];
 
 describe('object lookups', () => {
-  it('object lookups serve every field that names an object, so that users can pick a name', () => {
+  it('object lookups exist for every field that names an object, so that users can pick from a list', () => {
     const silent = areas.flatMap(({ name: area, operations }) =>
       Object.values(operations).flatMap(({ fields }) =>
         Object.entries(fields).flatMap(([name, { kind, names, known, choices, secret, guard }]) => {
@@ -139,7 +139,7 @@ describe('object lookups', () => {
     });
   });
 
-  it('object lookups sort only the items that are shown', () => {
+  it('object lookups do not sort items that are not shown', () => {
     const called = (...values: string[]) => values.map((value) => ({ value }));
     const shuffled = called('user10', 'Ärger', 'user9', 'zoe', 'User2', 'anna', 'user100', 'bob');
     const sorted = called('anna', 'Ärger', 'bob', 'User2', 'user9', 'user10', 'user100', 'zoe');

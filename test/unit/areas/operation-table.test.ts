@@ -181,7 +181,7 @@ function rowsOf({ name: area, operations: own }: (typeof areas)[number]): [strin
   );
 }
 
-it('the operation table keeps the fields and defaults that existing flows use', () => {
+it('the operation table still has all fields and defaults that existing flows use', () => {
   expect(Object.fromEntries(areas.flatMap(rowsOf))).toMatchObject(OFFERED);
 });
 

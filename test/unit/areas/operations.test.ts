@@ -126,7 +126,7 @@ async function sentBy(name: string, { example }: Operation, dryRun = false): Pro
 }
 
 describe('the area registry', () => {
-  it('the area registry has every area and operation once, under a plain name', () => {
+  it('the registry of areas contains every area and operation once, under a plain name', () => {
     expect(new Set(areas.map(({ name }) => name)).size).toBe(areas.length);
     expect(operations.size).toBe(areas.reduce((sum, area) => sum + Object.keys(area.operations).length, 0));
     for (const [name] of table) expect(name).toMatch(/^[a-z]+\.[a-z]+(-[a-z]+)*$/);

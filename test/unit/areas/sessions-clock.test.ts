@@ -6,7 +6,7 @@ const HOUR = 3600;
 const FILTER = { 'older-than': '8 h', 'authentication-realm': 'Own' };
 
 describe('older-than', () => {
-  it.each([-12, 0, 12])('the field older-than counts from now on the clock of an appliance that is %i hours ahead', async (hours) => {
+  it.each([-12, 0, 12])('the filter older-than uses the clock of the appliance, which is %i hours ahead', async (hours) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0, variants: { clockAhead: hours * HOUR } });
     const now = Date.now() / 1000 + hours * HOUR;
     const add = (age: number): string =>

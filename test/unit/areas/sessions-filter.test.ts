@@ -87,7 +87,7 @@ describe('addresses in a session filter', () => {
     expect(getThrownCode(() => parseSessionFilter({ 'source-ip': wanted }))).toBe('BAD_INPUT');
   });
 
-  it('addresses in a session filter must have the IP version of the field', () => {
+  it('an address in a session filter must have the IP version of its field', () => {
     expect(matched({ 'network-connect-ipv6': 'fd00::/8' })).toEqual(['v6']);
     expect(matched({ 'network-connect-ipv6': '::ffff:10.0.0.1' })).toEqual([]);
     for (const wanted of ['10.0.0.0/8', '10.0.0.1', '10.*'])
@@ -360,7 +360,7 @@ describe('pattern checks', () => {
 describe('filters with many patterns', () => {
   const addresses = Array.from({ length: 100_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
 
-  it('filters with many patterns look exact texts up, whatever their number', async () => {
+  it('a filter with thousands of exact texts finds the one session that matches', async () => {
     const simulator = await startTestSimulator({ sessions: 2000 });
     simulator.state.sessions.add({ 'active-user-name': 'last one', 'source-ip': '10.1.134.159' });
     const filter = { 'source-ip': addresses, 'active-user-name': [...addresses, 'last one'] };

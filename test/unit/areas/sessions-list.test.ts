@@ -176,7 +176,7 @@ describe('appliance that ignores start', () => {
     },
   );
 
-  it('an appliance that ignores start is asked for all records at once although sessions came or went, and by name', async () => {
+  it('an appliance that ignores the parameter start is asked for all records at once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     const { sessions } = simulator.state;
     let pages = 0;
@@ -192,7 +192,7 @@ describe('appliance that ignores start', () => {
     expect(listRequestLines(simulator).at(-1)).toBe(`GET ${ACTIVE_USERS_PATH}?name=twice&number=201`);
   });
 
-  it('sessions.list keeps the limit, and sends no session twice in parts', async () => {
+  it('sessions.list in parts keeps to the limit, and sends no session twice', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     const ids = simulator.state.sessions.ids();
     const { data, envelope } = await gateway.run('sessions.list', { limit: 300 });
@@ -276,7 +276,7 @@ describe('incomplete session list', () => {
     expect(pages.map(({ part }) => part)).toEqual([{ index: 0 }, { index: 1 }, { index: 2, count: 3 }]);
   });
 
-  it('an incomplete session list is complete although the key expires before each later page: one login each, no duplicates', async () => {
+  it('a session list is complete and without duplicates although the key expires before each page', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 601 });
     const pages = new Set<string>();
     const ends = ({ path }: { path: string }): boolean => {
@@ -437,7 +437,7 @@ describe('parseSessionPage', () => {
   const record = { 'session-id': 'a' };
   const page = (users: unknown, more: Record<string, unknown> = {}) => parseSessionPage({ 'active-users': users, ...more });
 
-  it('parseSessionPage reads every spelling of a page', () => {
+  it('parseSessionPage reads every spelling of the keys of a page', () => {
     const empty = { records: [], total: undefined, last: undefined, loginPermission: undefined };
     expect(page({})).toEqual(empty);
     for (const none of [null, '', { 'active-user-record': null }, { 'active-user-record': '' }, {}])
@@ -489,7 +489,7 @@ describe('parseSessionPage', () => {
 });
 
 describe('complete list that another operation reads', () => {
-  it('a complete session list that another operation reads serves the enforcement loop', async () => {
+  it('the enforcement loop uses a complete session list that another operation has read', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const kept = toApplianceHash(simulator.url);
     onTestFinished(resetContainmentStores);

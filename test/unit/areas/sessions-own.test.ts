@@ -32,7 +32,7 @@ describe.each(Object.entries(WAYS))('max of %s as a share', (_name, end) => {
     [20, 3, '15%'],
     [4, 3, '99.9%'],
     [200, 57, '28.5 %'],
-  ])('the guard max lets a share of the sessions end, and not one more (of %i: %i with %s)', async (total, ended, max) => {
+  ])('the limit max lets the given share of the sessions end, and not one more (of %i: %i with %s)', async (total, ended, max) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: total - ended - 1 });
     const ids = signedIn(simulator, ended + 1);
     expect(simulator.state.sessions.count).toBe(total);
@@ -112,7 +112,7 @@ describe('sessions of the own account', () => {
     expect(simulator.state.sessions.count).toBe(0);
   });
 
-  it('sessions of the own account are not recognized when a pasted key hides the account name', async () => {
+  it('sessions of the account behind a pasted key are not recognized, because the account name is unknown', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { ownSession: true } });
     await gateway.run('system.info');
     const [key] = simulator.state.login.keys.values();

@@ -382,7 +382,7 @@ describe('bulk changes of users', () => {
     expect(JSON.stringify([data, envelope])).not.toContain('for all');
   });
 
-  it('bulk operations update, disable, enable and delete users by name or by record', async () => {
+  it('bulk changes of users update, disable, enable and delete users by name or by record', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const results = async (operation: string, username: unknown, more: object = {}): Promise<unknown> => {
       const { data } = await gateway.run(`users.${operation}`, { server: SERVER, username, ...more });

@@ -39,7 +39,7 @@ describe('resolveVendor', () => {
 });
 
 describe('resolveBrand', () => {
-  it('resolveBrand starts the brand with a capital letter, in any spelling', async () => {
+  it('resolveBrand returns the brand with a capital first letter, however the appliance spells it', async () => {
     const simulator = await startTestSimulator();
     expect(await resolveBrand(createRunContext(simulator, {}, { brand: 'zenith' }))).toBe('Zenith');
     expect(await resolveBrand(createRunContext(simulator, {}, { brand: 'ZENITH' }))).toBe('ZENITH');

@@ -46,7 +46,7 @@ describe('audit rules', () => {
     expect(findings.map(({ rule, path, name }) => `${rule} ${path || name}`).sort()).toEqual([...faults].sort());
   });
 
-  it('audit rules do not fit an unknown tree, and do not fail on it', async () => {
+  it('audit rules report an unknown configuration tree as not applicable, and do not fail', async () => {
     const trees: Record<string, JsonObject>[] = [
       {},
       { '/api/v1/configuration/a': { b: [[['c']]], d: null, e: 5, f: { g: [{ h: true }] } } },
@@ -92,7 +92,7 @@ describe('audit rules', () => {
     expect(findings.filter(({ rule }) => rule === 'unused-object')).toEqual([]);
   });
 
-  it('audit rules take a field for a reference if three resources hold names in it, and one in ten does not', async () => {
+  it('a field counts as a reference if three resources hold names in it, and at most one in ten does not', async () => {
     const find = async (good: number, bad: number): Promise<number> => {
       const resources: Record<string, JsonObject> = { '/api/v1/configuration/s/server/Corp': { name: 'Corp', port: 1 } };
       for (let number = 0; number < good + bad; number++)

@@ -117,7 +117,7 @@ describe('a backup during a fault', () => {
     expect(listNames(path).filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
 
-  it('a backup during a fault does not rotate away another simultaneous backup; the next run does', async () => {
+  it('rotation does not remove a backup that is being written at the same time; the next run does', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const manifests = (): string[] => listNames(path).filter((name) => name.endsWith('.json'));

@@ -155,7 +155,7 @@ describe('the fingerprint of an XML configuration', () => {
     expect(fingerprint.digest()).toBe(hash());
   });
 
-  it('the fingerprint of an XML configuration includes all of a long value', () => {
+  it('the fingerprint of an XML configuration covers the whole of a long value', () => {
     const long = 'x'.repeat(70_000);
     expect(configurationFingerprint(`<a>${long}y${long}</a>`)).not.toBe(configurationFingerprint(`<a>${long}z${long}</a>`));
     expect(configurationFingerprint(`<a>${long}y</a>`, { size: 7 })).toBe(configurationFingerprint(`<a>${long}y</a>`));

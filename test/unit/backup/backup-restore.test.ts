@@ -77,7 +77,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toHaveLength(1);
   });
 
-  it('backup.restore selects the latest backup that has the requested kind', async () => {
+  it('backup.restore selects the latest backup with a file of the requested kind', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const binary = await takeBackup(gateway, { folder: path, what: 'binary' });
@@ -213,7 +213,7 @@ describe('backup.restore', () => {
     ).not.toHaveProperty('before');
   });
 
-  it('backup.restore can be planned', async () => {
+  it('a dry run of backup.restore shows the import that it would send', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path, password: AWKWARD_PASSWORD });
@@ -243,7 +243,7 @@ it('backup.restore restores a backup on another appliance', async () => {
 });
 
 describe('the reference of a backup run', () => {
-  it('the reference of a backup run is the last backup that its passphrase made, compared per kind of file', async () => {
+  it('a backup run compares each kind of file with the last backup made with the same passphrase', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = async (passphrase?: string) =>
@@ -266,7 +266,7 @@ describe('the reference of a backup run', () => {
     expect(await created()).toMatchObject({ previous: next.backup, changed: true });
   });
 
-  it('the reference of a backup run cannot be found beside a damaged manifest, but the backup exists', async () => {
+  it('a backup run beside a damaged manifest makes its backup, but has nothing to compare it with', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     writeFileSync((await takeBackup(gateway, { folder: path })).manifest, '{');

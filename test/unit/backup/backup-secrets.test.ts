@@ -49,7 +49,7 @@ describe('encryption', () => {
     expect((await through(Buffer.from(CONTENT), again)).subarray(8, 16)).not.toEqual(bytes.subarray(8, 16));
   });
 
-  it.each([1, 5, 8, 15, 16, 17, 1000])('the encryption of a backup decrypts pieces of %i bytes, also without a MAC', async (pieces) => {
+  it.each([1, 5, 8, 15, 16, 17, 1000])('the decryption of a backup accepts pieces of %i bytes, also without a MAC', async (pieces) => {
     for (const code of [codeOf(written), undefined]) expect(await read(written, code, PASSPHRASE, pieces)).toBe(CONTENT);
   });
 

@@ -19,7 +19,7 @@ function postdate({ backup, folder: path, time, files }: BackupResult): void {
   writeFileSync(join(path, `${backup.replace(stamp, FUTURE.stamp)}.json`), manifest);
 }
 
-it.each([{ keep: 1 }, { keep: 1, 'keep-days': 1 }])('a clock that is set back does not cost a new backup: %j', async (keep) => {
+it.each([{ keep: 1 }, { keep: 1, 'keep-days': 1 }])('rotation keeps a new backup although the clock was set back: %j', async (keep) => {
   const { gateway, simulator } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   postdate(await takeBackup(gateway, { folder: path }));

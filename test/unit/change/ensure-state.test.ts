@@ -313,7 +313,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(await readIfExists(toPath('none'), call)).toBeUndefined();
   });
 
-  it('readStateBefore and readCurrentState give two states whose differences show changed, removed and added resources without secrets', () => {
+  it('the states of readStateBefore and readCurrentState differ in changed, removed and added resources, without secrets', () => {
     const before = { a: { x: '1' }, gone: { password: 's3cret', x: '1' } };
     const after = { a: { x: '2' }, come: { password: 's3cret' } };
     const compared = { changed: [{ path: 'a', field: '/x', before: '1', after: '2' }], removed: ['gone'], added: ['come'], equal: false };
@@ -347,7 +347,7 @@ describe('restoreState', () => {
     expect([listReads(simulator), call.record.changed]).toEqual([[`DELETE ${toPath('c')}`, 'c'], true]);
   });
 
-  it('restoreState reports fields that the appliance added, and is planned without a second read', async () => {
+  it('restoreState reports fields that the appliance added, and plans them in a dry run without a second read', async () => {
     const { simulator, call } = await startServing({ r: { x: '1', y: '3' } });
     acceptWrites(simulator);
     const baseline = { subject: subject('r'), before: { [toPath('r')]: { x: '1' } }, body: { x: '2' } };
@@ -536,7 +536,7 @@ describe('OrderedTasks', () => {
     turns.markDone('d');
   });
 
-  it('OrderedTasks lets an item finish before its turn', async () => {
+  it('OrderedTasks accepts that a task is done before its turn, and the task still waits for the previous one', async () => {
     const turns = new OrderedTasks(['a', 'b']);
     turns.markDone('b');
     let begun = false;

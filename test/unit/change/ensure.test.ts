@@ -237,7 +237,7 @@ describe('an ensure with concurrent changes', () => {
     (asBulkResult(data).results[0] as { error?: { code: string; message: string } }).error ?? {};
   const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
 
-  it('an ensure with concurrent changes says what was sent and what was not', async () => {
+  it('an ensure whose resource is changed meanwhile reports what was sent and what was not', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const theirs = (): void => set(simulator, 'description', 'theirs', 'users', 'user-roles', 'user-role', 'Users');
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path === ROLE_PATH, sideEffect: theirs });
@@ -575,7 +575,7 @@ describe('missing-ok of an operation', () => {
     expect(data).toEqual({ result: { info: [], warnings: [], errors: [] } });
   });
 
-  it('missing-ok plans no deletion of a missing resource, and does not excuse a missing server', async () => {
+  it('missing-ok plans no deletion of a missing resource, but a missing server is still an error', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const path = 'users/user-roles/user-role';
     const dry = async (name: string) =>

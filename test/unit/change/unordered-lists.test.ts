@@ -38,7 +38,7 @@ async function startRotating() {
 }
 
 describe('lists that an appliance returns in another order each time', () => {
-  it('make no difference in a comparison, a snapshot or a watch with unordered', async () => {
+  it('lists without order make no difference in a comparison, a snapshot or a watch with unordered', async () => {
     const { gateway, store } = await startRotating();
     const take = async (input: object): Promise<Snapshot> => (await gateway.run('snapshot.take', { ...input })).data as Snapshot;
     const first = await take({ unordered: UNORDERED });
@@ -67,7 +67,7 @@ describe('lists that an appliance returns in another order each time', () => {
     expect(await equal({ with: first })).toBe(false);
   });
 
-  it('are left alone by revert, which restores a real difference', async () => {
+  it('a revert leaves a reordered list without order alone, and restores a real difference', async () => {
     const { gateway, bodies, store } = await startRotating();
     const folder = createTemporaryFolder();
     const taken = { folder, unordered: UNORDERED };
@@ -83,7 +83,7 @@ describe('lists that an appliance returns in another order each time', () => {
     expect(await revert()).toMatchObject({ envelope: { changed: false } });
   });
 
-  it('are left alone by ensure with unordered, which writes an item once', async () => {
+  it('an ensure with unordered leaves a reordered list alone, and adds a missing item once', async () => {
     const { gateway, bodies } = await startRotating();
     const body = { roles: ['C', 'A', 'B', 'A'], deep: { rules: [{ port: '30' }, { name: 'b', on: true }, { port: 20 }, DEEP.rules[0]] } };
     const ensure = { path: 'users/x', body, unordered: UNORDERED };
@@ -121,7 +121,7 @@ describe('lists that an appliance returns in another order each time', () => {
 });
 
 describe('UnorderedLists', () => {
-  it('align any reordered list with the current one, and keep every item of a changed one', () => {
+  it('aligning a list with the current list restores its order, and keeps every item of a changed list', () => {
     const lists = new UnorderedLists(['list']);
     const items = [{ name: 'a', v: 1 }, { name: 'b' }, 'x', 'x', 7, { v: null, w: 2 }, { w: 2 }, { password: 'one' }];
     for (let seed = 1; seed < 200; seed++) {
@@ -143,7 +143,7 @@ describe('UnorderedLists', () => {
     });
   });
 
-  it('refuse a pattern that matches every list', () => {
+  it('unordered refuses a pattern that matches every list', () => {
     expect(getThrownError(() => new UnorderedLists(['*']))?.message).toBe(
       'unordered has the entry "*", which matches everything. Enter a field or a path.',
     );

@@ -75,7 +75,7 @@ describe('checkConformance', () => {
     expect(text).toContain('"*"');
   });
 
-  it('checkConformance names the words of vendor and brand, and keys that are not documented', async () => {
+  it('checkConformance reports the words for vendor and brand, and keys that are not documented', async () => {
     const simulator = await startTestSimulator({ vendor: 'zenith', brand: 'Nova', variants: { userFields: 'policy' } });
     const { report } = await checkSimulator(simulator);
     expect(report).toContain('- Vendor in a key: `zenith-enforcer`.');

@@ -42,7 +42,7 @@ describe('a conformance check finds the variants of the simulator', () => {
     for (const [name, { usual }] of Object.entries(APPLIANCE_TRAITS)) expect(usual, name).toBe(defaultVariants()[name as keyof Variants]);
   });
 
-  it('a conformance check finds the default of every variant', async () => {
+  it('a conformance check of the default simulator finds the default value of every variant', async () => {
     const found = await findVariants({});
     const expected = Object.fromEntries(probed.map((name) => [name, defaultVariants()[name]]));
     expect(found).toEqual(expected);

@@ -135,7 +135,7 @@ describe('isContainmentOver', () => {
     }
   });
 
-  it('isContainmentOver ends by the monotonic clock in the process that started it, also if the clock is set back', () => {
+  it('isContainmentOver uses the monotonic clock in the process that started the containment, so a clock set back does not prolong it', () => {
     start();
     const known = record(1);
     recordContainmentEnd(known);
@@ -164,7 +164,7 @@ describe('isContainmentOver', () => {
     expect(isContainmentOver(record(1, { id: idOf(8), releasing: true }))).toBe(true);
   });
 
-  it('isContainmentOver starts over when the end was extended', () => {
+  it('isContainmentOver returns false again when the end of the containment was extended', () => {
     start();
     const known = record(1);
     recordContainmentEnd(known);
@@ -783,7 +783,7 @@ describe('accounts of a containment', () => {
     expect(here.accounts.get('s')).toBe(false);
   });
 
-  it('accounts of a containment are dropped by the enforcement loop if an administrator disabled them first', async () => {
+  it('the enforcement loop forgets an account of a containment if an administrator disabled the account first', async () => {
     const { here, join, pass, memory } = guarding();
     here.accounts.set('s', false);
     await memory.put(recordOf(1, { accounts: [{ server: 's', state: 'wanted' }] }));

@@ -11,7 +11,7 @@ const listOf = (item: string, count: number): string => `{"a":[${`${item},`.repe
 const codeOf = (text: string): string => getThrownCode(() => assertParsableJson(Buffer.from(text)));
 
 describe('assertParsableJson', () => {
-  it('counts values, but not the separators inside texts', () => {
+  it('the limit of JSON values does not count separators inside texts', () => {
     expect(codeOf(listOf('{}', TINY_OBJECTS))).toBe('LIMIT');
     expect(codeOf(listOf('1', MAX_JSON_VALUES - 2))).toBe('none');
     expect(codeOf(listOf('1', MAX_JSON_VALUES + 1))).toBe('LIMIT');
@@ -19,14 +19,14 @@ describe('assertParsableJson', () => {
     expect(codeOf(JSON.stringify({ record: 'x'.repeat(3_000_000) }))).toBe('none');
   });
 
-  it('allows a list of 30,000 session records', () => {
+  it('the limit of JSON values allows a list of 30,000 session records', () => {
     const record = JSON.stringify(Object.fromEntries(Array.from({ length: 27 }, (_, index) => [`field-${index}`, 'a value'])));
     expect(codeOf(listOf(record, 30_000))).toBe('none');
   });
 });
 
 describe('an answer with a million tiny objects', () => {
-  it('is refused as LIMIT without being parsed, whatever reads it', async () => {
+  it('a response with too many JSON values is refused with LIMIT before it is parsed, whatever operation reads it', async () => {
     const body = listOf('{}', TINY_OBJECTS);
     const server = await startRawServer(() => httpResponse(200, body));
     const gateway = gatewayFor(server);
@@ -43,7 +43,7 @@ describe('an answer with a million tiny objects', () => {
     parse.mockRestore();
   });
 
-  it('is an error of its status when the status says so', async () => {
+  it('a response with too many JSON values and an error status is reported with that status', async () => {
     const body = listOf('{}', TINY_OBJECTS);
     const server = await startRawServer(() => httpResponse(422, body));
     expect(await expectFailure(gatewayFor(server).run('config.get', { path: 'system' }))).toMatchObject({ code: 'REJECTED' });

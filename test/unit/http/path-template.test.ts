@@ -47,7 +47,7 @@ describe('toPathTemplate', () => {
     ['?number=20', '?number=20'],
     // Nobody writes an address like this, but whoever pastes one may.
     ['/api/v1/cluster?&expand&&name=a=b&number=1=2&', '/api/v1/cluster?&expand&&name=*&number=*&'],
-  ])('the template of the path %s is %s', (path, shown) => {
+  ])('the masked template of the request path %s is %s', (path, shown) => {
     expect(toPathTemplate(path, '/gw/one')).toBe(shown);
   });
 

@@ -43,7 +43,7 @@ describe('requests through a proxy', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('requests through a proxy reach a proxy that hangs up once per message, without retries', async () => {
+  it('a proxy that closes the connection is contacted once per message, without retries', async () => {
     const simulator = await startTestSimulator();
     const between = new HostileProxy();
     await between.start();

@@ -68,15 +68,19 @@ describe.each([
   ['plain TCP through a proxy', true, true],
   ['TLS through a proxy', false, true],
 ])('responses without a length over %s', (_name, plain, proxied) => {
-  it(`responses never count as complete after one of ${RESETS} resets at random points`, { timeout: 60_000 }, async () => {
-    const outcomes = await runExchanges(await createTransport(plain, proxied, 'reset'), RESETS);
-    const count = (wanted: string): number => outcomes.filter((outcome) => outcome === wanted).length;
-    expect([count('complete'), count('truncated')]).toEqual([0, 0]);
-    // A reset may also arrive before the head.
-    expect(count('BAD_RESPONSE') + count('CONNECTION')).toBe(outcomes.length);
-  });
+  it(
+    `a response that one of ${RESETS} connection resets cuts at a random point never counts as complete`,
+    { timeout: 60_000 },
+    async () => {
+      const outcomes = await runExchanges(await createTransport(plain, proxied, 'reset'), RESETS);
+      const count = (wanted: string): number => outcomes.filter((outcome) => outcome === wanted).length;
+      expect([count('complete'), count('truncated')]).toEqual([0, 0]);
+      // A reset may also arrive before the head.
+      expect(count('BAD_RESPONSE') + count('CONNECTION')).toBe(outcomes.length);
+    },
+  );
 
-  it('responses count as complete after an ordinary end', async () => {
+  it('a response counts as complete after an ordinary end of the connection', async () => {
     const outcomes = await runExchanges(await createTransport(plain, proxied, 'end'), 30);
     expect(new Set(outcomes)).toEqual(new Set(['complete']));
   });

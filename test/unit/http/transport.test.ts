@@ -413,7 +413,7 @@ describe('shared connections', () => {
   const tls = { ca: 'a', cert: 'b', key: 'c', pfx: 'd', passphrase: 'e', servername: 'f', rejectUnauthorized: false };
   const through = { url: 'http://proxy:1', username: 'a', password: 'b' };
 
-  it('shared connections belong to one account that reaches the appliance in one way', () => {
+  it('connections are shared only by gateways with the same account and the same way to the appliance', () => {
     const names = [
       poolKey('a', base, undefined),
       poolKey('b', base, undefined),

@@ -160,7 +160,7 @@ describe('parseInventory', () => {
     expect(performance.now() - startedAt).toBeLessThan(3000);
   });
 
-  it('parseInventory reads text that only looks like YAML structure', async () => {
+  it('parseInventory reads values that look like YAML syntax as text', async () => {
     const text = `- a: |\n    ${'- '.repeat(50)}\n    ?\n    &x *y\n  b: "${'['.repeat(50)}"\n  c: x? y\n`;
     expect((await read(text, 'yaml')).entries).toEqual([{ a: `${'- '.repeat(50)}\n?\n&x *y\n`, b: '['.repeat(50), c: 'x? y' }]);
   });

@@ -228,7 +228,7 @@ describe('runOnMany', () => {
       expect(touched()).toHaveLength(data.ok + data.failed);
     });
 
-    it('maxFailures stops nothing below the limit', async () => {
+    it('a run on many appliances continues while the failures do not exceed maxFailures', async () => {
       breaks('vpn-001', 'vpn-009', 'vpn-030');
       const { data, envelope } = await on('*', SESSIONS, {}, { maxFailures: 3 });
       expect([data.failed, data.skipped, envelope.stopped]).toEqual([3, 0, undefined]);
@@ -406,7 +406,7 @@ describe('runOnMany', () => {
     it.each([
       ['a read', SESSIONS, {}],
       ['a dry run', KILL, { dryRun: true }],
-    ])('approval is not requested %s, whose canary still stops the run', async (_what, operation, options) => {
+    ])('no approval is requested %s, and its failed canary still stops the run', async (_what, operation, options) => {
       breaks('vpn-001');
       const approve = () => Promise.reject(new Error('asked'));
       const error = await failureOf(on('vpn-00*', operation, { name: 'j.doe' }, { canary: 1, approve, ...options }));
@@ -506,12 +506,12 @@ describe('checkOpenFiles', () => {
     expect(readOpenFileLimit({ platform, limits: saying(limits), ulimit: saying(ulimit) })).toBe(most);
   });
 
-  it.runIf(process.platform === 'linux')('checkOpenFiles reads the limit from Linux and from its shell', () => {
+  it.runIf(process.platform === 'linux')('checkOpenFiles reads the limit of open files from Linux and from the shell', () => {
     expect(processFileLimitSource.limits()).toMatch(/^Max open files /m);
     expect(processFileLimitSource.ulimit()).toMatch(/^(\d+|unlimited)\n$/);
   });
 
-  it('checkOpenFiles rejects a run that needs more files than the limit allows', () => {
+  it('checkOpenFiles rejects a run that needs more open files than the limit allows', () => {
     const files = (most: number) => ({ max: () => most, count: () => 10 });
     checkOpenFiles(32, 0, files(0));
     checkOpenFiles(33, 0, files(75));
@@ -544,7 +544,7 @@ describe('checkOpenFiles', () => {
 });
 
 describe('a low limit of open files', () => {
-  it('a low limit of open files is one clear error before the first request', async () => {
+  it('a run that needs more open files than allowed fails with one clear error before the first request', async () => {
     const few = await startSimulatedFleet(120);
     onTestFinished(() => few.close());
     const settings = { defaults: { realm: 'Admin Users', tls: { ca: few.ca } }, credentials: { default: LOGIN } };

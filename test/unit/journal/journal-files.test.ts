@@ -261,7 +261,7 @@ describe('listJournalEntries', () => {
 
 describe('findChainEnds', () => {
   it.each([10, 40_000, 70_000, 300_000, 1_200_000])(
-    'findChainEnds reads both ends of a file with lines of any size: %s bytes',
+    'findChainEnds reads the first and the last hash of a journal file with lines of any size: %s bytes',
     async (length) => {
       const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(length) } } };
       const earlier = { file: toFileName(7), hash: 'f'.repeat(64) };
@@ -276,7 +276,7 @@ describe('findChainEnds', () => {
     },
   );
 
-  it('findChainEnds reads both ends of many lines, of short lines, of a long first line, and before an incomplete line', async () => {
+  it('findChainEnds reads the first and the last hash of a journal file with many, short, long or incomplete lines', async () => {
     const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(200_000) } } };
     for (const entries of [Array.from({ length: 400 }, () => ({})), [{}, {}, {}, long]]) {
       const lines = chain(...entries);
@@ -293,7 +293,7 @@ describe('findChainEnds', () => {
     expect(listOpenFiles().filter((file) => file.startsWith(folder))).toEqual([]);
   });
 
-  it('findChainEnds returns the ends of files that no other file follows', async () => {
+  it('findChainEnds returns the last hash of each journal file that no other file follows', async () => {
     const [first] = chain({});
     const folder = createJournal([first] as { text: string }[]);
     const [second] = chain({ follows: [{ file: toFileName(1), hash: first?.hash }] });

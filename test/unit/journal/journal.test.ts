@@ -56,7 +56,7 @@ describe('a journal', () => {
     for (const name of readdirSync(join(journal, 'undo'))) expect(statSync(join(journal, 'undo', name)).mode & 0o777).toBe(0o600);
   });
 
-  it('a journal entry has the name of the person whose session was ended, because the path has only the id', async () => {
+  it('a journal entry names the person whose session was ended, because its path has only the session id', async () => {
     const { simulator, gateway } = await startWithJournal();
     simulator.state.sessions.add({ 'active-user-name': 'j.doe' });
     await gateway.run('sessions.kill-user', { name: 'j.doe' });
@@ -154,7 +154,7 @@ describe('a journal', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('a journal costs nothing if none is configured', async () => {
+  it('without a journal, a write causes no further requests and no files', async () => {
     const { simulator, gateway } = await startWithJournal({}, { journal: '' });
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     expect(listRequestLines(simulator)).toEqual([`PUT ${PATH}`]);

@@ -134,7 +134,7 @@ describe('BackOff after a refused fresh key', () => {
 });
 
 describe('BackOff after a futile login for a 403', () => {
-  it('BackOff prevents such logins for ten minutes at this appliance only', async () => {
+  it('BackOff prevents logins after a futile one for ten minutes, at this appliance only', async () => {
     const { of, pass } = clocked();
     expect(await of().canRenewAfterForbidden()).toBe(true);
     await of().recordFutileRenewal();
@@ -181,7 +181,7 @@ describe('BackOff during a pause', () => {
     expect((await expectFailure(of().throwIfPaused())).details).not.toHaveProperty('resumeId');
   });
 
-  it('BackOff reports between one second and the full pause, wherever the clock is set', async () => {
+  it('BackOff reports a remaining time between one second and the full pause, however the clock is set', async () => {
     const { of, pass } = clocked();
     await of().pause('LOGIN_REJECTED', 401);
     pass(20);

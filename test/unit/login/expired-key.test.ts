@@ -26,7 +26,7 @@ const logins = (simulator: Simulator): number => simulator.requests.filter(({ pa
 const kill = (simulator: Simulator): void => simulator.state.login.keys.clear();
 
 describe('a bare 403 to an accepted key', () => {
-  it('a bare 403 to an accepted key causes one login and one replay of reads, writes and transfers', async () => {
+  it('a 403 without a result envelope to an accepted key causes one login, and the request is sent once more', async () => {
     const { simulator, gateway } = await bare();
     await gateway.run('system.info');
     for (const [operation, input] of [
@@ -44,7 +44,7 @@ describe('a bare 403 to an accepted key', () => {
     expect(listWriteLines(simulator).filter((line) => line.startsWith('PUT'))).toHaveLength(2);
   });
 
-  it('a bare 403 to an accepted key causes one login for any number of messages', async () => {
+  it('a 403 without a result envelope to an accepted key causes one login for any number of messages', async () => {
     const { simulator, gateway } = await bare();
     await gateway.run('system.info');
     kill(simulator);
@@ -53,7 +53,7 @@ describe('a bare 403 to an accepted key', () => {
     expect(logins(simulator)).toBe(2);
   });
 
-  it('a bare 403 to an accepted key ends in FORBIDDEN without further logins when the fresh key gets it too', async () => {
+  it('a 403 without a result envelope ends in FORBIDDEN without further logins when the fresh key gets it too', async () => {
     const allowed = '{"ok":true}';
     let logins = 0;
     const server = await startRawServer(
@@ -76,7 +76,7 @@ describe('a bare 403 to an accepted key', () => {
     expect(logins).toBe(2);
   });
 
-  it('a bare 403 to an accepted key causes no login for keys that were never accepted, were pasted or need a person', async () => {
+  it('a 403 without a result envelope causes no login for a key that was never accepted, was pasted or needs a person', async () => {
     for (const [more, accepted] of [
       [{}, false],
       [{ login: 'key', apiKey: 'pasted' }, true],
@@ -114,7 +114,7 @@ async function refusing(answer: () => string, more: Partial<Settings> = {}) {
 describe('a bare 403 and further logins', () => {
   const get = (gateway: AnyGateway): Promise<unknown> => gateway.run('config.get', { path: ROLE });
 
-  it('a bare 403 causes no login when a person must log in', async () => {
+  it('a 403 without a result envelope causes no login when a person must log in', async () => {
     const { gateway, logins } = await refusing(() => httpResponse(403), { secondFactor: 'flow' });
     await gateway.run('login.login');
     await gateway.run('system.info');
@@ -123,7 +123,7 @@ describe('a bare 403 and further logins', () => {
     expect(logins()).toBe(1);
   });
 
-  it('a bare 403 is the outcome while logins pause, whatever the reason', async () => {
+  it('while logins pause, a 403 without a result envelope is the outcome of the message', async () => {
     let status = 401;
     const { gateway, logins } = await refusing(() => httpResponse(status));
     await gateway.run('system.info');
@@ -135,7 +135,7 @@ describe('a bare 403 and further logins', () => {
     expect(logins()).toBe(2);
   });
 
-  it('a bare 403 counts as futile only when the fresh key gets it too', async () => {
+  it('a login after a 403 without a result envelope counts as futile only when the fresh key gets a 403 too', async () => {
     const bodies: (string | undefined)[] = [undefined, ENVELOPE, undefined, undefined];
     const { gateway, logins } = await refusing(() => httpResponse(403, bodies.shift()));
     await gateway.run('system.info');

@@ -39,7 +39,7 @@ describe('a login that gets 404 or 403', () => {
     expect((await expectFailure(planned)).code).toBe('NOT_FOUND');
   });
 
-  it('a login that gets 404 or 403 marks metrics as unanswered', async () => {
+  it('metrics report an appliance whose login gets 404 or 403 as not answering', async () => {
     const { data } = await (await answering(403)).run('system.metrics');
     expect(String(data)).toMatch(/^gateway_up\{.*\} 0$/m);
   });
@@ -111,7 +111,7 @@ describe('one login step', () => {
     expect(await expectFailure(exchange.sendCredentials())).toMatchObject({ code: 'APPLIANCE_ERROR', details: { retryAfterMs: 7000 } });
   });
 
-  it.each([400, 404, 405])('one step of the legacy login that gets %i tries GET', async (status) => {
+  it.each([400, 404, 405])('a step of the legacy login that gets %i by POST is tried with GET', async (status) => {
     const gone = httpResponse(404);
     const { exchange, asked } = await stepping([httpResponse(status), gone], legacy);
     expect(await expectFailure(exchange.sendCredentials())).toMatchObject({
@@ -131,7 +131,7 @@ describe('one login step', () => {
     [401, '{"result":{"errors":[{"message":"Account is locked."}]}}', {}, '"Account is locked". Wait until the lock ends, or unlock'],
     [403, '{"message":"Too many failed\\nlogins"}', { 'retry-after': '900' }, '"Too many failed logins". Wait 900 s.'],
     [401, '{"result":{"errors":[{"message":"No."}]}}', {}, 'The appliance says: "No".'],
-  ])('one login step with status %i and the body %s quotes the appliance', async (status, body, headers, words) => {
+  ])('the error of a login step with status %i and the body %s quotes the appliance', async (status, body, headers, words) => {
     const { exchange } = await stepping([httpResponse(status, body, { 'content-type': 'application/json', ...headers })]);
     expect((await expectFailure(exchange.sendCredentials())).message).toContain(words);
   });

@@ -26,7 +26,7 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 describe('login methods', () => {
-  it('a gateway logs in to a realm on first use, in UTF-8', async () => {
+  it('a gateway logs in to a realm on first use, and sends the credentials as UTF-8', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { realm: 'Büro Admins', username: 'jürgen', password: 'pä:ss"wörd' },
       { realm: 'Büro Admins', username: 'jürgen', password: 'pä:ss"wörd' },
@@ -81,7 +81,7 @@ describe('login methods', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('a gateway rejects a login that returns neither key nor step', async () => {
+  it('a gateway rejects a login response with neither a key nor a next login step', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { loginAnswer: 'neither' } });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('BAD_RESPONSE');
   });
@@ -168,7 +168,7 @@ describe('a refused key', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('a refused key does not include 403, which never causes a login', async () => {
+  it('a 403 does not count as a refused key and never causes a login', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: 99, status: 403 });
     for (let attempt = 0; attempt < 3; attempt++) expect((await expectFailure(gateway.run('system.info'))).code).toBe('FORBIDDEN');

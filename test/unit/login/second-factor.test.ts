@@ -79,7 +79,7 @@ describe('a second factor from the settings', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('a second factor from the settings reports a required step when none is configured', async () => {
+  it('a login that needs a second factor reports the required step when the settings contain none', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'x' } });
     const error = await expectFailure(gateway.run('sessions.kill-all'));
     expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { resumeId: expect.any(String) as string } });
@@ -214,7 +214,7 @@ describe('a second factor from a flow', () => {
     expect(await expectFailure(session.key(onLogin))).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', details: { resumeId: pending } });
   });
 
-  it('a second factor from a flow is ready after the code and logs in once', async () => {
+  it('a gateway whose code comes from a flow is ready after the code and logs in once', async () => {
     const { simulator, session } = await waiting();
     await session.login(onLogin);
     expect(await session.resume('123456', undefined, onLogin)).toEqual({ state: 'ready' });

@@ -47,7 +47,7 @@ coordinationSuite('of the inventories of a process that shares with others', () 
 });
 
 describe('The coordination of several engines', () => {
-  it('The coordination of several engines uses the engine with the lowest rank, whichever started first', async () => {
+  it('the coordination of a process is that of the engine with the lowest rank, whichever started first', async () => {
     const [low, high] = [clocked().coordination, clocked().coordination];
     const ends = [shareBetweenProcesses(high, 'b'), shareBetweenProcesses(low, 'a')];
     onTestFinished(() => ends.forEach((end) => end()));
@@ -82,7 +82,7 @@ describe('The coordination of several engines', () => {
     expect(held).toBeUndefined();
   });
 
-  it('The coordination of several engines calls onWait for each waiting run, and passes on the check of the lease', async () => {
+  it('the shared coordination calls onWait for each waiting run, and passes on the check of the lease', async () => {
     const still = (): Promise<void> => Promise.resolve();
     const inner = holding(still);
     const runExclusive: Coordination['runExclusive'] = (key, work, options) => {
@@ -324,7 +324,7 @@ describe('LightAbortController', () => {
     expect([canceller.aborted, ...told]).toEqual([true, 'one']);
   });
 
-  it('LightAbortController follows a signal until it is told to stop', () => {
+  it('LightAbortController aborts with the signal that it follows until it is told to stop', () => {
     const source = new AbortController();
     const [followed, left, late] = [new LightAbortController(), new LightAbortController(), new LightAbortController()];
     followed.follow(source.signal);

@@ -18,7 +18,7 @@ describe('A password that is a common word', () => {
   const user = { server: 'System Local', username: 'j.doe' };
 
   it.each(['user', 'local', 'auth-server', 'configuration', 'system'])(
-    'A password that is a common word is not revealed by masked words of a request path: %s',
+    'a password that is a common word is not revealed by masking that word in a request path: %s',
     async (password) => {
       const gateway = await answering(404, '{}', password);
       expect((await expectFailure(gateway.run('users.get', user))).cause?.request?.path).toBe(USER_PATH);

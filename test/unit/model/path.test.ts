@@ -50,7 +50,7 @@ describe('A configuration path as text', () => {
     ['roles/%2eadmin%c3%bc', '/roles/%2eadmin%c3%bc'],
     ['roles/...', '/roles/%2E..'],
     ['roles/a..b', '/roles/a..b'],
-  ])('A configuration path as text is parsed and encoded: %s', (text, path) => expect(tree(text)).toBe(path));
+  ])('a configuration path given as text is parsed and encoded: %s', (text, path) => expect(tree(text)).toBe(path));
 
   it.each([
     ['', 'empty'],
@@ -75,7 +75,7 @@ describe('A configuration path as text', () => {
     ['/api/v1/configuration/../system', '".."'],
     ['/api/v1/configuration/%2e%2e/system', '%2e%2e'],
     ['/elsewhere/api/v1/configuration/users', 'outside of'],
-  ])('A configuration path as text is rejected: %s', (text, word) => {
+  ])('an invalid configuration path given as text is rejected: %s', (text, word) => {
     const error = getThrownError(() => toConfigurationPath(text));
     expect(error?.code).toBe('BAD_INPUT');
     expect(error?.message).toContain(word);
@@ -90,7 +90,7 @@ describe('A configuration path as an array', () => {
   });
 
   it.each([[[]], [['']], [['.']], [['users', '..']], [['users', null]], [[{}]], [['a\udc00']]])(
-    'A configuration path as an array is rejected: %j',
+    'an invalid configuration path given as an array is rejected: %j',
     (path) => expect(getThrownCode(() => toConfigurationPath(path as string[]))).toBe('BAD_INPUT'),
   );
 });
@@ -119,7 +119,7 @@ describe('encodedPath with special values', () => {
     ['roles/{{ payload.id }}', '/roles/7'],
     ['roles/a {{payload.id}}/', '/roles/a%207/'],
     ['no tag', '/no%20tag'],
-  ])('encodedPath encodes the value as one segment: %s', (template, path) => expect(expand(template)).toBe(path));
+  ])('encodedPath encodes a value as one path segment: %s', (template, path) => expect(expand(template)).toBe(path));
 
   it.each([
     'roles/{{payload.none}}',
@@ -264,7 +264,7 @@ describe('The query of a request', () => {
 describe('A request path as sent', () => {
   const names = ['Büro #1/EU & 50%', '.Administrators'] as const;
 
-  it.each(names)('A request path as sent contains %s as one segment in every notation of the path', async (name) => {
+  it.each(names)('the request path that is sent contains %s as one segment, however the path was given', async (name) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('config.list', { path: 'users/user-roles/user-role' });
     const link = (data as { name: string; href: string }[]).find((entry) => entry.name === name);
@@ -280,7 +280,7 @@ describe('A request path as sent', () => {
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
-  it('A request path as sent contains the path of the base URL once, also for an href that starts with it', async () => {
+  it('the request path that is sent contains the path of the base URL once, also for an href that starts with it', async () => {
     const simulator = await startTestSimulator({ pathPrefix: '/vpn1' });
     const gateway = gatewayFor({ url: `${simulator.url}/` });
     const { envelope } = await gateway.run('config.get', { path: 'users' });

@@ -110,7 +110,7 @@ describe.each(table)('Random input of %s', (name, { fields, example }) => {
     },
   );
 
-  it('a random run ends with an outcome for any response of the appliance', async () => {
+  it('a run with random input has an outcome for any response of the appliance', async () => {
     let answer = '';
     const server = await startRawServer(() => answer);
     const gateway = gatewayFor(server);

@@ -117,7 +117,7 @@ describe('The redactor, for a text that contains JSON,', () => {
 });
 
 describe('The redactor, for a short secret,', () => {
-  it.each(['12', 'Ab', 'z9', '0'])('The redactor, for a short secret, masks %s where it is a separate word', (secret) => {
+  it.each(['12', 'Ab', 'z9', '0'])('the redactor masks the short secret %s only where it is a separate word', (secret) => {
     expect(mask(`(${secret}) ${secret}`, secret)).toBe('(••••) ••••');
     expect(mask(`${secret}.`, secret)).toBe('••••.');
     for (const next of ['a', 'z', 'A', 'Z', '0', '9']) {
@@ -204,10 +204,10 @@ describe('createDecodedViews', () => {
     ['&lt;&LT;', '<&LT;'],
   ])('createDecodedViews decodes %s', (words, read) => expect(views(words)).toContain(read));
 
-  it('createDecodedViews returns no view of a text without escapes', () =>
+  it('createDecodedViews returns no decoded text for a text without escapes', () =>
     expect(views('plain: text, "quoted"')).toEqual(['plain: text, "quoted"']));
 
-  it('createDecodedViews returns no view if no escape is valid', () => {
+  it('createDecodedViews returns no decoded text if no escape is valid', () => {
     expect(views('100 % & more')).toEqual(['100 % & more']);
     expect(views('%zz %4')).toEqual(['%zz %4']);
   });
@@ -374,7 +374,7 @@ describe('A Redactor', () => {
     expect(mask(`(${form}) (${form.replaceAll('=', '')})`, secret)).toBe('(••••) (••••)');
   });
 
-  it('A Redactor leaves words of the interface in a path only', () => {
+  it('a Redactor leaves words of the interface unmasked in request paths only', () => {
     const redactor = new Redactor().add('system', 'Secret-9', 'averylongwordofsixteen');
     expect(redactor.text('/api/v1/system/x')).toBe('/api/v1/system/x');
     expect(redactor.text('/api/v1/Secret-9/x')).toBe('/api/v1/••••/x');
@@ -392,18 +392,21 @@ describe('A Redactor', () => {
     expect(new Redactor().add(key).text(`it was ${key.toString()}`)).toBe('it was ••••');
   });
 
-  it.each([0, 1, 2, 3, 4])('A Redactor finds a long secret by its beginning, which ends with a whole character: %i before it', (before) => {
-    for (const sign of ['ä', '€', '𝄞']) {
-      const secret = 'x'.repeat(before) + sign.repeat(600);
-      expect(new Redactor().add(secret).text(`it was ${secret}`)).toBe('it was ••••');
-      expect(new Redactor().add(Buffer.from(secret)).text(`it was ${secret}`)).toBe('it was ••••');
-      expect(new Redactor().add(secret).text(`it was ${Buffer.from(secret).toString('base64')}`)).toMatch(
-        /^it was ••••|^it was \S{0,6}••••/,
-      );
-      const half = secret.slice(0, 70).toWellFormed().slice(0, 64);
-      expect(new Redactor().add(secret).text(`it was ${half}…`)).toBe('it was ••••');
-    }
-  });
+  it.each([0, 1, 2, 3, 4])(
+    'a Redactor finds a long secret by its beginning, cut between whole characters, with %i characters before the secret',
+    (before) => {
+      for (const sign of ['ä', '€', '𝄞']) {
+        const secret = 'x'.repeat(before) + sign.repeat(600);
+        expect(new Redactor().add(secret).text(`it was ${secret}`)).toBe('it was ••••');
+        expect(new Redactor().add(Buffer.from(secret)).text(`it was ${secret}`)).toBe('it was ••••');
+        expect(new Redactor().add(secret).text(`it was ${Buffer.from(secret).toString('base64')}`)).toMatch(
+          /^it was ••••|^it was \S{0,6}••••/,
+        );
+        const half = secret.slice(0, 70).toWellFormed().slice(0, 64);
+        expect(new Redactor().add(secret).text(`it was ${half}…`)).toBe('it was ••••');
+      }
+    },
+  );
 
   it('A Redactor searches for all of a secret of 512 characters, and for the first 64 of a longer one', () => {
     const whole = 'abcdefgh'.repeat(64);

@@ -78,7 +78,7 @@ describe.each(ruled)('The rule of $field of $name', ({ operation, field, rule })
 });
 
 describe('The same rules in a dialog', () => {
-  it('The rules in a dialog read an amount as a count or a share', () => {
+  it('the validation rules of dialogs read an amount as a count or a percentage', () => {
     for (const text of ['1', ' 7 ', '10%', '0.000001 %', ' 100% ']) expect(matchesRule('amount', text), text).toBe(true);
     for (const text of ['', ' ', '0', '-1', '2.5', 'x', '0%', '100.1%', '1000%', '.5%', '%', '10% of all', 'about 10%'])
       expect(matchesRule('amount', text), text).toBe(false);
@@ -113,7 +113,7 @@ describe('The same rules in a dialog', () => {
     ['http://[::1]:1880', undefined],
   ])('The rules in a dialog report what is wrong with the address %j: %s', (url, fault) => expect(findUrlFault(url)).toBe(fault));
 
-  it('The rules in a dialog limit the numbers of the settings', () => {
+  it('the validation rules of dialogs limit the numbers of the settings', () => {
     const bounds: [(value: number) => boolean, number[], number[]][] = [
       [isValidTimeout, [0.001, 1, 86_400], [0, -1, 86_401, NaN]],
       [isValidConnections, [1, 256], [0, 257, 1.5, NaN]],
@@ -123,7 +123,7 @@ describe('The same rules in a dialog', () => {
     for (const [rule, good, bad] of bounds) expect([good.filter(rule), bad.filter(rule)], rule.name).toEqual([good, []]);
   });
 
-  it('The rules in a dialog limit the numbers of fields', () => {
+  it('the validation rules of dialogs limit the numbers of fields', () => {
     const out = (range: 'count' | 'positive' | undefined): unknown[] => [0, 0.5, 1, 2, -1].filter((value) => isOutOfRange(range, value));
     expect(out('count')).toEqual([0, 0.5, -1]);
     expect(out('positive')).toEqual([0, -1]);
@@ -131,7 +131,7 @@ describe('The same rules in a dialog', () => {
     expect(isOutOfRange('count', '2')).toBe(true);
   });
 
-  it('The rules in a dialog know the required credentials of each login type', () => {
+  it('the validation rules of dialogs know the required credentials of each login type', () => {
     const account = ['username', 'password'];
     expect(requiredCredentials('key', 'totp')).toEqual(['apiKey']);
     expect(requiredCredentials('realm', 'none')).toEqual(account);
@@ -142,7 +142,7 @@ describe('The same rules in a dialog', () => {
     expect([containsColon('a:b'), containsColon('ab'), containsColon(undefined)]).toEqual([true, false, false]);
   });
 
-  it('The rules in a dialog read several pins in any case with any separator', () => {
+  it('the validation rules of dialogs read several pins in upper or lower case with any separator', () => {
     expect(parsePins(' a1b2, C3;d4\n ,e5 ')).toEqual(['A1B2', 'C3', 'D4', 'E5']);
     expect(parsePins(' ,; ')).toEqual([]);
   });

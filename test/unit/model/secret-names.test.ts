@@ -171,7 +171,7 @@ describe('Values below a secret name', () => {
 
   it('Values below a secret name are secret if they are a number beyond all limits', () => expect(leaves(12n)).toEqual(['12']));
 
-  it('Values below a secret name are searched once if an object contains itself', () => {
+  it('values below a secret name are searched once even if an object contains itself', () => {
     const circle: Record<string, unknown> = { a: 'once-only' };
     circle['self'] = circle;
     circle['list'] = [circle];
@@ -195,7 +195,7 @@ describe('A pair of name and value', () => {
     [{}, false],
   ])('isSecretPair recognizes a pair of name and value: %j', (pair, named) => expect(isSecretPair(pair as never)).toBe(named));
 
-  it('A pair of name and value has only a secret value, not a secret name', () => {
+  it('in a pair of name and value, only the value is secret', () => {
     const body = { name: 'api-key', value: 'one', 'value-text': 'two', revalue: 'three', other: 'four', inner: { value: 'five' } };
     expect([...findSecrets(body)].sort()).toEqual(['one', 'two']);
     expect([...findSecrets([Object.create({ name: 'api-key', value: 'inherited' }) as object])]).toEqual([]);

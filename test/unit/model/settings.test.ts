@@ -148,7 +148,7 @@ describe('checkSettings', () => {
 describe('Settings in a support bundle', () => {
   const shown = (more: Partial<Settings>) => redactSettings(checkSettings({ ...base, ...more }));
 
-  it('Settings in a support bundle are numbers, choices and whether a value is set', () => {
+  it('a support bundle shows only numbers and choices of the settings, and whether other values are set', () => {
     expect(shown({})).toEqual({
       url: 'https://…',
       login: 'realm',

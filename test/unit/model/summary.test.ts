@@ -150,7 +150,7 @@ describe('The summary of a run', () => {
     expect(said).toEqual(['system.operation.info.summary.done']);
   });
 
-  it('The summary of many items ends with the full stop of its language', async () => {
+  it('the summary of many items ends with the punctuation mark of its language', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const [id = ''] = readSessionIds((await gateway.run('sessions.list')).data);
     const dictionary = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'zh-CN.json'), 'utf8')) as Record<string, string>;
@@ -247,7 +247,7 @@ describe('A summary sentence', () => {
     expect(createSummary(told(what), defaultTranslate)).toBe(words);
   });
 
-  it('A summary sentence names each item once, the first three and the number of the others, and not the subject again', () => {
+  it('a summary sentence names the first three items once each and the number of the others', () => {
     const item = (name: string): BulkItemResult => ({ item: { 'session-id': 's1', 'active-user-name': name }, ok: true, status: 204 });
     const summaryOf = (names: string[], input: Record<string, unknown> = {}): string =>
       createSummary(
@@ -270,7 +270,7 @@ describe('A summary sentence', () => {
     ).toBe('Do it: 1 of 1 done.');
   });
 
-  it('A summary sentence names the other side of a comparison, the time of an end, and a certificate that is served', () => {
+  it('a summary sentence names what was compared with, an end time, and a certificate that is served', () => {
     const own = (more: Partial<Operation>, rest: Partial<SummaryInput>): string =>
       createSummary(told({ changed: null, operation: operation(more), ...rest }), defaultTranslate);
     const compare = { ...operations.get('snapshot.compare') } as Operation;

@@ -33,7 +33,7 @@ const compare = async (gateway: AnyGateway, folder: string): Promise<Comparison>
   (await gateway.run('snapshot.compare', { folder })).data as Comparison;
 
 describe('a rehearsal', () => {
-  it('a rehearsal shows exactly the twenty changes of a flow, saves them, and sends nothing to the appliance', async () => {
+  it('a rehearsal of a flow with twenty changes shows exactly these, saves them, and sends nothing to the appliance', async () => {
     const { real, folder } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     const gateway = gatewayFor(real, { name: 'vpn-1', rehearsal: folder });
     await changeTwentyThings(gateway);
@@ -78,7 +78,7 @@ describe('a rehearsal', () => {
     expect((await gateway.run('journal.list')).data).toHaveLength(1);
   });
 
-  it('gateways of one address and folder share a copy, which ends with the last of them', async () => {
+  it('gateways with the same address and snapshot folder share a copy, which ends with the last of them', async () => {
     const { real, folder, copies } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     const first = gatewayFor(real, { rehearsal: folder });
     const second = gatewayFor(real, { name: 'another name', rehearsal: folder, login: 'key', apiKey: 'x' });
@@ -93,7 +93,7 @@ describe('a rehearsal', () => {
     expect(real.requests).toEqual([]);
   });
 
-  it('a reset starts a copy that has ended by itself again, at the same address', async () => {
+  it('a reset restarts a copy whose process has ended, at the same address', async () => {
     const { real, folder, copies } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     const gateway = gatewayFor(real, { rehearsal: folder, timeout: 5 });
     await gateway.run('system.info');
@@ -106,7 +106,7 @@ describe('a rehearsal', () => {
     expect(real.requests).toEqual([]);
   });
 
-  it('a folder that is not a snapshot is BAD_CONFIG, and works as soon as it is one', async () => {
+  it('a rehearsal folder that is not a snapshot is BAD_CONFIG until it contains a snapshot', async () => {
     const { real, folder } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     const empty = createTemporaryFolder();
     const gateway = gatewayFor(real, { rehearsal: empty });
@@ -139,7 +139,7 @@ describe('a rehearsal', () => {
     expect(real.totalConnections).toBe(connections);
   });
 
-  it('a copy answers like the appliance of the profile in its folder', async () => {
+  it('the copy of a rehearsal answers like the appliance whose profile is in the snapshot folder', async () => {
     const { real, folder } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     const profile = { format: 'gateway-profile/1', release: '', variants: { createStatus: 200 }, endpoints: [], times: {} };
     writeFileSync(join(folder, 'profile.json'), JSON.stringify(profile));
@@ -155,7 +155,7 @@ describe('a rehearsal', () => {
     expect(error).toMatchObject({ code: 'BAD_CONFIG' });
   });
 
-  it(`more than ${MAX_COPIES} copies are LIMIT`, async () => {
+  it(`a rehearsal with more than ${MAX_COPIES} copies fails with LIMIT`, async () => {
     const { folder } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     startCopiesHere();
     const gateways = Array.from({ length: MAX_COPIES + 1 }, (_, index) =>

@@ -146,7 +146,7 @@ describe('OperationContext.download', () => {
     expect([none.discarded(), broken.discarded()]).toEqual([1, 1]);
   });
 
-  it('OperationContext.download opens a download for each attempt and closes all of them', async () => {
+  it('OperationContext.download opens a new output for each attempt and closes all of them', async () => {
     const statuses = [401, 200, 200];
     const server = await startRawServer(() => httpResponse(statuses.shift() ?? 500, DONE));
     const seen: PendingWrite[] = [];
@@ -324,7 +324,7 @@ describe('runExclusive', () => {
 });
 
 describe('onAppliance', () => {
-  it('onAppliance runs the work at the appliance with the given name', async () => {
+  it('onAppliance runs the given work on the appliance with the given name', async () => {
     const onAppliance: RunContextOptions['onAppliance'] = async (name, work) => work(idle({}, { name }));
     expect(await idle({ onAppliance }).onAppliance('two', (call) => Promise.resolve(call.settings.name))).toBe('two');
     expect(await expectFailure(idle().onAppliance('two', () => Promise.resolve(1)))).toMatchObject({
@@ -335,7 +335,7 @@ describe('onAppliance', () => {
 });
 
 describe('memoize', () => {
-  it('memoize finds a fact once for all callers, and again after a failure', async () => {
+  it('memoize computes a value once for all callers, and again after a failure', async () => {
     const call = idle();
     let found = 0;
     const find = (): Promise<string> => Promise.resolve(`fact ${++found}`);
@@ -628,7 +628,7 @@ describe('The summary of a run record', () => {
     expect(told('sessions.list', { data: [1] }, planned, defaultTranslate, true)).toBe('1 session on vpn-1.');
   });
 
-  it('The summary of a run record is the name of the operation if it has no text', () => {
+  it('the summary of a run is the name of the operation if the operation has no summary text', () => {
     const say = (): never => {
       throw new Error('no words');
     };

@@ -19,7 +19,7 @@ async function startTagged(etags = true) {
 }
 
 describe('an appliance that sends ETags', () => {
-  it('refuses ensure, revert and delete as CONFLICT if somebody writes after the last read', async () => {
+  it('an appliance with ETags refuses ensure, revert and delete with CONFLICT if somebody writes after the last read', async () => {
     const { gateway, role, setByOther, listTags } = await startTagged();
     const folder = createTemporaryFolder();
     await gateway.run('snapshot.take', { folder, path: 'users/user-roles' });
@@ -42,7 +42,7 @@ describe('an appliance that sends ETags', () => {
     expect((await gateway.run('config.update', { path: `${ROLE}/description`, body: { description: 'x' } })).envelope.ok).toBe(true);
   });
 
-  it('loses no other write without ETags, except between the last read and the write', async () => {
+  it('without ETags, no other write is lost except between the last read and the write', async () => {
     const { gateway, setByOther, listTags } = await startTagged(false);
     await gateway.run('config.ensure', { path: ROLE, body: { description: 'mine' } }, { beforeWrite: setByOther });
     expect(listTags()).toEqual([undefined]);
@@ -53,7 +53,7 @@ describe('EntityTags', () => {
   const read = { method: 'GET', path: '/api/v1/configuration/users/x/' } as const;
   const write = { method: 'PUT', path: '/api/v1/configuration/users/x' } as const;
 
-  it('keep the last strong tag of a plain read until a write at, above or below its path', () => {
+  it('the ETag of the last read is kept until a write at, above or below its path', () => {
     const tags = new EntityTags();
     const record = (etag: string | undefined, status = 200): unknown => {
       tags.recordRead(read, status, etag);

@@ -63,7 +63,7 @@ describe('A limit of requests per second', () => {
     expect((left.at(-1) as number) - (left[0] as number)).toBeLessThanOrEqual(Math.ceil(count / most) * (window + 51));
   });
 
-  it('A limit of requests per second lets the other requests wait in their order', async () => {
+  it('requests above the limit per second wait in their order', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const pace = new RateLimiter(1);
@@ -296,7 +296,7 @@ describe('Gateways that reach the same account in the same way', () => {
     ['another proxy', { proxy: { url: 'http://127.0.0.1:9', noproxy: ['*'], username: 'a' } }, {}],
     ['another trust', { tls: { rejectUnauthorized: false } }, {}],
     ['a login of its own', {}, { isolatedLogin: true }],
-  ])('Gateways that reach the same account in the same way share no connections with %s', async (_what, more, options) => {
+  ])('gateways of the same account share no connections with %s', async (_what, more, options) => {
     const server = await startRawServer(() => INFO);
     await info(gatewayFor(server));
     await info(gatewayFor(server, more, options));

@@ -140,7 +140,7 @@ describe('A forbidden write', () => {
     if (refusal) expect(refusal).toMatchObject({ code: 'LIMIT', details: { sent: false } });
   });
 
-  it('A forbidden write is detected for each write of an operation separately', () => {
+  it('the permission of the appliance is checked for each write of an operation separately', () => {
     expect(createPermissionCheck('full')).toBeUndefined();
     const refusals = (['read-only', 'no-destroy'] as const).map((permissions) =>
       (['PUT', 'DELETE'] as const).map(
@@ -188,7 +188,7 @@ describe('The setting permissions', () => {
 });
 
 describe('a PUT that removes something', () => {
-  it('a PUT that removes something needs maxAppliances on more than 25 appliances, and the permission of the dialog if a message chose it', async () => {
+  it('a PUT that removes something counts as destroying: it needs maxAppliances above 25 appliances and the permission of the dialog', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const targets = Array.from({ length: 26 }, (_, index) => ({ name: `vpn-${index}`, gateway: () => gateway }));
     const update = (options: RunOnManyOptions): Promise<RunOnManyOutcome> =>

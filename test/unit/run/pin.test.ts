@@ -148,7 +148,7 @@ describe('An appliance other than the pinned one', () => {
     expect(existsSync(journal) ? readdirSync(journal) : []).toEqual([]);
   });
 
-  it('An appliance other than the pinned one is not assumed after a canceled identification', async () => {
+  it('a canceled identification does not count as another appliance than the pinned one', async () => {
     const { simulator, gateway, asked } = await pinned('serial-number');
     let answer = (): void => undefined;
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, until: new Promise<void>((resolve) => (answer = resolve)) });

@@ -158,7 +158,7 @@ describe('A message that the interface names in an envelope', () => {
     'This node is not part of an Active-Passive cluster. The operation is invalid.',
   ];
 
-  it.each(named)('the message %s is REJECTED with any envelope', async (message) => {
+  it.each(named)('the documented refusal %s is REJECTED in any envelope', async (message) => {
     for (const status of [200, 201, 400, 404, 422, 500]) {
       for (const list of ['info', 'warnings', 'errors']) {
         const { simulator, gateway } = await startSimulatorWithGateway();
@@ -177,7 +177,7 @@ describe('A message that the interface names without an envelope', () => {
     [200, '<html><body>Error - Failed to extract configuration files</body></html>', 'Error - Failed to extract configuration files'],
     [500, '<h1>Oops</h1>\n<p>Failed to extract configuration files from it</p>', 'Failed to extract configuration files from it'],
     [400, 'Invalid import mode', 'Invalid import mode'],
-  ])('A message without an envelope with status %i is read: %s', async (status, body, words) => {
+  ])('the message of a response with status %i and no envelope is reported: %s', async (status, body, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, status, body });
     const error = await expectFailure(gateway.run('transfer.import-binary', { data: 'UEsDBA==' }));

@@ -312,7 +312,7 @@ describe('The record of a run', () => {
   const WRITE = { method: 'PUT', path: '/write' } as const;
   const nothing = { info: [], warnings: [], errors: [] };
 
-  it('The record of a run has the first request of the most important kind and the last status of that kind', () => {
+  it('the record of a run contains the first request of the most important kind, and the last status of that kind', () => {
     const record = new RunRecord();
     expect(record).toMatchObject({ request: undefined, status: null, changed: null, hasWrite: false, result: nothing, emittedItems: 0 });
     const seen = (): unknown[] => [record.request?.path, record.status, record.hasWrite];

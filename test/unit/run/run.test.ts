@@ -412,7 +412,7 @@ describe('Streamed parts', () => {
     expect(envelope.summary).toBe(`250 sessions on ${envelope.appliance}.`);
   });
 
-  it('Streamed parts share no objects', async () => {
+  it('the parts of a stream share no objects', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const envelopes: Envelope[] = [];
     await gateway.run(

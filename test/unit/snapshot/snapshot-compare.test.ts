@@ -180,7 +180,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('snapshot.compare uses a folder although the payload is something else', async () => {
+  it('snapshot.compare uses the folder of the dialog although the payload holds something else', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const taken = await writeSnapshot(gateway, folder);
@@ -211,7 +211,7 @@ describe('snapshot.compare with another appliance', () => {
     return { one, two, second, gateway: gatewayFor(one, { name: 'vpn-1' }, { resolveAppliance }) };
   }
 
-  it('snapshot.compare reports what was changed on one of them', async () => {
+  it('snapshot.compare with another appliance reports what was changed on one of the two', async () => {
     const { one, two, gateway } = await both();
     expect(await compare(gateway, { other: 'vpn-2' })).toMatchObject({ equal: true });
     drift(one);
@@ -222,7 +222,7 @@ describe('snapshot.compare with another appliance', () => {
     expect([...one.requests, ...two.requests].filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth'))).toEqual([]);
   });
 
-  it('snapshot.compare does not report what either account cannot read', async () => {
+  it('snapshot.compare with another appliance does not report what one of the accounts cannot read', async () => {
     const { one, two, gateway } = await both();
     two.state.variants.forbiddenBranch = 'users/user-roles';
     one.state.variants.forbiddenBranch = 'system/log';
@@ -231,7 +231,7 @@ describe('snapshot.compare with another appliance', () => {
     expect(envelope.forbidden).toEqual([`${CONFIGURATION_PATH}/system/log`, `${CONFIGURATION_PATH}/users/user-roles`]);
   });
 
-  it('snapshot.compare names the failing appliance in an error without secrets of either', async () => {
+  it('snapshot.compare with another appliance names the failing appliance in its error, and shows no secret of either', async () => {
     const { two, gateway } = await both();
     const quote = '{"result":{"errors":[{"message":"simulator is wrong"}]}}';
     two.fault({ match: ({ path }) => path.endsWith('/log/events'), status: 422, body: quote });

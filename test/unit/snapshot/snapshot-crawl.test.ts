@@ -34,7 +34,7 @@ async function taken(tree: ServedTree, input: object = {}) {
 }
 
 describe('a crawl of links', () => {
-  it('a crawl of links follows each link once at any depth, and skips resources that only link', async () => {
+  it('a crawl follows each link once at any depth, and leaves out resources that contain nothing but links', async () => {
     const { places, ...rest } = await taken({
       '': { a: linkTo('/a'), list: [linkTo('/b'), { name: 'c', ...linkTo('/c') }], self: linkTo('') },
       '/a': { x: 1, back: linkTo(''), other: linkTo('/b/') },
@@ -116,7 +116,7 @@ describe('a crawl of a list', () => {
       { path: 'a', ignore },
     );
 
-  it('a crawl of a list follows names without links if the first one is a resource', async () => {
+  it('a crawl follows the names of a list without links if the first name leads to a resource', async () => {
     const { places, asked: paths } = await list({ name: 'x' });
     expect(places).toEqual({ '/a/users/x': { name: 'x' }, '/a/users/y': { name: 'y' } });
     expect(paths.toSorted()).toEqual(['/a', '/a/users/x', '/a/users/x', '/a/users/y']);
@@ -134,7 +134,7 @@ describe('a crawl of a list', () => {
     expect(error.code).toBe('APPLIANCE_ERROR');
   });
 
-  it('a crawl of a list skips an empty list of its own items', async () => {
+  it('a crawl leaves out a collection whose list of items is empty', async () => {
     const { places } = await taken(
       {
         '/a': { b: linkTo('/a/b'), c: linkTo('/a/c'), d: linkTo('/a/d%20e') },
@@ -222,7 +222,7 @@ describe('the order of a crawl', () => {
   });
   const options = { root: `${T}/a`, ignore: new IgnoreRules() };
 
-  it('the order of a crawl reports the links of a resource before it reads any of them', async () => {
+  it('a crawl reports a resource with its links before it reads any of the linked resources', async () => {
     const server = await serveTree({
       '/a': { x: linkTo('/a/x'), y: linkTo('/a/y/'), out: linkTo('/b') },
       '/a/x': { v: 1 },
@@ -241,7 +241,7 @@ describe('the order of a crawl', () => {
     expect(log.filter((line) => (line as unknown[]).length === 3 && typeof (line as unknown[])[1] === 'object')).toHaveLength(2);
   });
 
-  it('the order of a crawl waits for slow handlers, and holds at most eight resources per connection besides running reads', async () => {
+  it('a crawl waits for slow handlers, and keeps at most eight unread resources per connection', async () => {
     const server = await serveTree(leaves(60));
     const waiting: (() => void)[] = [];
     const take = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
@@ -261,7 +261,7 @@ describe('the order of a crawl', () => {
     expect(listRequestedPaths(server)).toHaveLength(61);
   });
 
-  it('the order of a crawl stops at the first error and waits for running work', async () => {
+  it('a crawl stops at the first error and waits for the reads that are running', async () => {
     const server = await serveTree(leaves(60));
     const fault = new GatewayError('LIMIT', 'No room.');
     let begun = 0;

@@ -66,7 +66,7 @@ describe('SnapshotFolder', () => {
     expect(readFileSync(join(folder, 'users/y.json'), 'utf8')).toBe('{\n  "password": "***"\n}\n');
   });
 
-  it('SnapshotFolder throws if something else is in the way, and leaves no partial file', async () => {
+  it('SnapshotFolder throws if another file or folder has the name that it needs, and leaves no partial file', async () => {
     const folder = folderOf({ 'users/x.json/y': '', 'users/f': '' });
     const open = await SnapshotFolder.open(folder);
     const before = listFiles(folder);
@@ -169,7 +169,7 @@ describe('SnapshotFolder', () => {
     expect(listFiles(folder)).toEqual([SNAPSHOT_MANIFEST_FILE, 'users/E/f.json/g']);
   });
 
-  it('SnapshotFolder has a manifest with the paths of files whose names do not contain them', async () => {
+  it('the manifest of a SnapshotFolder lists the resource path of each file whose name does not show it', async () => {
     const folder = createTemporaryFolder();
     const open = await SnapshotFolder.open(folder);
     const alike = new Set([toPath('users/x'), toPath('users/X')]);
@@ -236,7 +236,7 @@ describe('DependencyScheduler with refusals', () => {
     expect(await tried({ '/a/b/c': '/a/x', '/a/x': undefined, '/a': undefined })).toEqual(['/a', '/a/b/c?', '/a/x', '/a/b/c']);
   });
 
-  it('DependencyScheduler gives up at once after an error that would repeat', async () => {
+  it('DependencyScheduler stops at once after an error that every item would get', async () => {
     const turns = new DependencyScheduler(['/a', '/b', '/c', '/d'], 9);
     const log: string[] = [];
     const work = async (place: string, code: ErrorCode): Promise<void> => {

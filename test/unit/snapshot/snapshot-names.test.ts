@@ -104,7 +104,7 @@ describe('the file name of a resource', () => {
     expect(listFiles(folder).filter((name) => /role\/staff\.json$/i.test(name))).toEqual(['users/user-roles/user-role/staff.json']);
   });
 
-  it('the file name of a resource has case collisions, which are found among siblings', () => {
+  it('resources whose file names differ only in upper and lower case are found', () => {
     expect(findCaseCollisions(['/a/x', '/a/X', '/a/y']).sort()).toEqual(['/a/X', '/a/x']);
     expect(findCaseCollisions(['/a/x', '/a/x'])).toEqual([]);
   });
@@ -125,7 +125,7 @@ describe('IgnoreRules', () => {
     ['a*a', 'a', false],
     ['ab*ba', 'aba', false],
     ['a.c', 'abc', false],
-  ])('IgnoreRules decide about %s: %s %s', (pattern, text, matches) => expect(compileWildcard(pattern)(text)).toBe(matches));
+  ])('IgnoreRules decide whether %s is ignored: %s %s', (pattern, text, matches) => expect(compileWildcard(pattern)(text)).toBe(matches));
 
   it('IgnoreRules take time linear in the text', () => {
     const test = compileWildcard(`${'a*'.repeat(200)}b`);

@@ -73,7 +73,7 @@ describe('DependencyScheduler', () => {
     expect(log.filter((one) => !one.endsWith('failed')).length).toBeGreaterThan(1);
   });
 
-  it('DependencyScheduler ends at once after an error that would repeat', async () => {
+  it('DependencyScheduler ends at once after an error that every other item would get too', async () => {
     const turns = new DependencyScheduler(['/a', '/b', '/c'], 4);
     const first = turns.run('/a', refused);
     const second = turns.run('/b', () => Promise.reject(new GatewayError('UNAUTHORIZED', 'The key is dead.')));

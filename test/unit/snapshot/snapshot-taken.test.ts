@@ -114,7 +114,7 @@ describe('snapshot.take', () => {
       expect((await expectFailure(takeSnapshot({ path: 'a', folder: relativePath }, call))).message).toContain(`${relativePath} ${why}`);
   });
 
-  it('snapshot.take compares with a current state in which empty equals missing', async () => {
+  it('snapshot.compare treats an empty value as equal to a missing one', async () => {
     const before = (resources: Record<string, object>, more: object = {}) => ({
       format: 'gateway-snapshot/1',
       appliance: 'vpn',
@@ -257,7 +257,7 @@ describe('a reverted resource', () => {
     expect(fields).toEqual(['/came', '/inner/secret', '/items/2/api-key', '/other-password', '/password']);
   });
 
-  it('a reverted resource is incomplete if fields were added since, also if nothing was written, and the summary counts it', async () => {
+  it('a revert reports a resource with fields added since the snapshot as incomplete, also if nothing was written', async () => {
     const { envelope, puts } = await reverted({ a: { v: 1, added: 2 }, 'a/b': { v: 1 } }, { a: { v: 1 }, 'a/b': { v: 1 } }, 'a');
     expect(puts).toEqual([]);
     expect(envelope.incomplete).toEqual([{ path: `${T}/a`, field: '/added' }]);

@@ -78,7 +78,7 @@ describe('snapshot.take into a message', () => {
     { uac: 'absent' },
     { errorBody: 'empty' },
     { errorsInSuccess: true, uac: 'absent' },
-  ] as const)('snapshot.take gives the same result if an appliance has %o', async (variants) => {
+  ] as const)('snapshot.take gives the same result if the simulator has the variants %o', async (variants) => {
     const { gateway: plain } = await startSimulatorWithGateway({ variants: variants.uac ? { uac: 'absent' } : {} });
     const { gateway } = await startSimulatorWithGateway({ variants });
     // An empty list on one side only.
@@ -239,7 +239,7 @@ describe('the crawl', () => {
     expect(listFiles(folder)).toEqual(before);
   });
 
-  it('the crawl keeps all connections busy', async () => {
+  it('the crawl uses all allowed connections at the same time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 100 } }, { connections: 5 });
     const isPolicy = ({ path }: { path: string }): boolean => path.includes('Policy%20');
     let release = (): void => undefined;

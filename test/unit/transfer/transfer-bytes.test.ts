@@ -24,7 +24,7 @@ describe('Base64Check on bytes', () => {
     for (const pieces of [1, 4, 1 << 20]) expect(checkBinary(text, pieces)).toBe(`it is not base64: ${where}`);
   });
 
-  it('Base64Check requires a minimum length without a ZIP, and a ZIP where only that is valid', () => {
+  it('Base64Check requires a minimum length if the content is no ZIP, and a ZIP where only a ZIP is valid', () => {
     expect(checkBinary('U2FsdGVkX19hbmQgbW9y')).toBe('it is too short for one');
     expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==')).toBe('base64');
     expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==', 1 << 20, true)).toBe(

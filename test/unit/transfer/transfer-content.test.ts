@@ -175,11 +175,11 @@ describe('the base64 check', () => {
   it.each([
     ['in one line', flat],
     ['in lines', lines],
-  ])('the base64 check finds the directory of a ZIP %s', (_name, text) => {
+  ])('the check of a base64 configuration finds the directory of a ZIP %s', (_name, text) => {
     for (const pieces of [1, 3, 64, 77, 1 << 20]) expect(verdict('binary', text, pieces)).toBe('zip');
   });
 
-  it('the base64 check returns the entries of the ZIP', () => {
+  it('the check of a base64 configuration returns the entries of the ZIP in it', () => {
     const check = new Base64Check();
     check.write(Buffer.from(lines));
     const { entries }: ContentCheckResult = check.end();
@@ -191,7 +191,7 @@ describe('the base64 check', () => {
   });
 
   it.each(['Service unavailable please try later', 'Please log in again using your own name'])(
-    'the base64 check refuses the words %s',
+    'the check of a base64 configuration refuses an error text: %s',
     (words) => {
       expect(words.replaceAll(' ', '').length % 4).toBe(0);
       expect(verdict('binary', words)).toMatch(/words/);

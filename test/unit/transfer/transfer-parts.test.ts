@@ -128,7 +128,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     expect([consumed, failed]).toEqual([[BATCH, BATCH], ['full']]);
   });
 
-  it('ConfigurationReceiver and BatchingSink stop after the current batch has ended', async () => {
+  it('a canceled ConfigurationReceiver stops after the current batch', async () => {
     const { consumed, next, consumer } = held();
     const sink = new BatchingSink(
       consumer,
@@ -289,7 +289,7 @@ describe('upload streams', () => {
     expect(await send('', [])).toBe('Changed.: , 0');
   });
 
-  it('upload streams take either a value or a file', async () => {
+  it('an upload stream needs either a value or a file, not both', async () => {
     const file = join(createTemporaryFolder(), 'x');
     writeFileSync(file, 'from the file');
     const given = createConfigurationSource('xml', 'grün', undefined);

@@ -75,7 +75,7 @@ describe('transfer.export-xml', () => {
     }
   });
 
-  it('transfer.export-xml starts over after a connection fault', async () => {
+  it('transfer.export-xml starts the export again after a connection fault', async () => {
     let tries = 0;
     const server = await startRawServer((_asked, socket) => {
       if (++tries === 2) return httpResponse(200, XML);
@@ -238,14 +238,14 @@ describe('imports', () => {
     }
   });
 
-  it('imports appear in a dry run with a masked password', async () => {
+  it('a dry run of an import shows the request with a masked password', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('transfer.import-xml', { xml: XML, password: AWKWARD_PASSWORD }, { dryRun: true });
     expect(envelope.plan).toEqual([{ method: 'POST', path: IMPORT_XML, body: { file: `${XML.length} bytes`, password: '••••' } }]);
     expect(listRequestLines(simulator)).toEqual([]);
   });
 
-  it('imports wait for each other, and the second reports the wait', async () => {
+  it('imports on one appliance run one after the other, and the second reports that it waits', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { transferMs: 150 } });
     const { data: xml } = await gateway.run('transfer.export-xml');
     const told: Progress[] = [];

@@ -157,7 +157,7 @@ it('a watch of the configuration shares checks only with watches of the same pat
   expect([one.takeTopics(), two.takeTopics(), other.takeTopics()]).toEqual([['configuration/changed'], ['configuration/changed'], []]);
 });
 
-it('a watch of the configuration rejects a rule that ignores everything', () => {
+it('a watch of the configuration rejects an ignore rule that matches everything', () => {
   const gateway = gatewayFor({ url: 'https://127.0.0.1:1' });
   expect(getThrownCode(() => createWatch(gateway, { watch: 'configuration', ignore: ['*'] }))).toBe('BAD_INPUT');
 });

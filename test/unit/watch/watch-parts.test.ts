@@ -55,7 +55,7 @@ describe('SharedPoller', () => {
     return { clock, asked, feed, one, ended, times: () => asked.map(({ at }) => at) };
   }
 
-  it('SharedPoller checks when the first subscriber is due and includes those due within half the shortest interval', async () => {
+  it('SharedPoller checks when a subscriber is due, and serves others that are due within half the shortest interval', async () => {
     const { clock, feed, one, ended, times } = feeding();
     const [often, soon, late] = [one(100), one(100), one(300)];
     feed.subscribe(often, 40);
@@ -677,7 +677,7 @@ it('Watcher reports changes since the last process and restores an unreachable a
   expect(three.takeTopics()).toEqual(['sessions/reachable']);
 });
 
-it('Watcher starts over for another filter or appliance', async () => {
+it('Watcher does not use the saved state of another filter or appliance', async () => {
   const simulator = await startTestSimulator({ sessions: 5 });
   const remember = join(folder(), 'sessions.jsonl');
   const filter = { 'active-user-name': 'new' };

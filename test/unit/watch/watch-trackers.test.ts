@@ -99,7 +99,7 @@ describe('the limits of accounts in a watch of sessions', () => {
     });
   });
 
-  it('the limits of accounts start with a baseline when they are new or changed, and keep an account that ended within', () => {
+  it('a new or changed limit of accounts reports no account that was over it before, but reports when the account is within', () => {
     const both = [session('1', 'ben', '10.0.0.1'), session('2', 'ben', '10.0.0.1')];
     const withoutLimits = new SessionTracker();
     withoutLimits.update(both);

@@ -274,7 +274,7 @@ describe('a watch of a certificate', () => {
 });
 
 describe('an unreachable appliance', () => {
-  it('an unreachable appliance is reported once, and once when it responds again; pauses grow and no extra checks run', async () => {
+  it('a watch reports an unreachable appliance once, and once when it responds again, with growing pauses between checks', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const { clock, takePayloads, takeTopics, states } = await startWatch(gateway, { watch: 'sessions', every: 10 });
     const back = simulator.restart();
@@ -293,7 +293,7 @@ describe('an unreachable appliance', () => {
     expect(takeTopics()).toEqual([]);
   });
 
-  it('an unreachable appliance is noticed within two hours of its return by an hourly watch', async () => {
+  it('an hourly watch notices within two hours that an unreachable appliance has returned', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { clock, takeTopics } = await startWatch(gateway, { watch: 'system', every: 3600 });
     simulator.fault(MAINTENANCE);
@@ -384,7 +384,7 @@ describe('checks of a watch', () => {
     expect([takeTopics(), listRequests(simulator).length - before]).toEqual([['sessions/started'], 2]);
   });
 
-  it('checks of a watch run one at a time; requests during a check share the next one', async () => {
+  it('the checks of a watch run one at a time, and all requests made during a check share the next check', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher } = await startWatch(gateway, { watch: 'sessions' });
     let release = (): void => undefined;
@@ -397,7 +397,7 @@ describe('checks of a watch', () => {
     expect(listRequestLines(simulator).length - before).toBe(2);
   });
 
-  it('the checks end with the watch, even if a request hangs', async () => {
+  it('the checks of a watch end when the watch ends, even if a request hangs', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher, takeTopics, errors } = await startWatch(gateway, { watch: 'sessions' });
     simulator.fault({ hang: true, match: ({ path }) => path.includes('active-users') });

@@ -115,7 +115,7 @@ describe('a restore with a passphrase', () => {
     },
   );
 
-  it('a restore with a passphrase agrees with a check of the folder, which reports each backup', async () => {
+  it('a restore with a passphrase and backup.verify reject the same backups', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const good = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE, gzip: true, what: 'both' });
