@@ -23,6 +23,7 @@ import { checkSettings, isRehearsing, type CheckedSettings, type Settings } from
 import { listSettingsSecrets } from './model/settings-secrets';
 import { Rehearsal } from './rehearsal/rehearsal';
 import type { Approval, ApprovalRecord, Proposal } from './run/approval';
+import { EntityTagSupport } from './run/entity-tags';
 import type { GatewayContext } from './run/gateway-context';
 import { IdentityPin } from './run/identity-pin';
 import { InFlightLimit } from './run/in-flight-limit';
@@ -87,6 +88,7 @@ export class Gateway {
       lookups: new Map(),
       coordination,
       readCache: new ReadCache(),
+      entityTagSupport: new EntityTagSupport(),
       hostInfo,
       stateFolder,
       signer: signingKey === undefined || signingKey === '' ? undefined : new RecordSigner(signingKey),

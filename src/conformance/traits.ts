@@ -88,6 +88,7 @@ export const UNPROBED_VARIANTS: Readonly<Record<string, string>> = {
   largeTree: 'it is the size of a simulated tree, not a behavior',
   vanishing: 'somebody would have to remove resources at that moment',
   etags: 'somebody would have to write at that moment; the report says whether responses have an ETag',
+  etagPerResponse: 'each write finds it by itself',
   checkCertificates: 'a certificate would have to be uploaded',
   binaryExportByGet: 'an export takes minutes and contains secrets',
   binaryExportByPost: 'an export takes minutes and contains secrets',

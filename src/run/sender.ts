@@ -10,7 +10,7 @@ import { encodeQuery } from '../model/path';
 import type { Request } from '../model/request';
 import type { CheckedSettings } from '../model/settings';
 import { isRetryable, RETRY_DELAYS_MS, toWriteError } from './retry-policy';
-import { EntityTags } from './entity-tags';
+import { EntityTags, type EntityTagSupport } from './entity-tags';
 import { IDENTITY_REQUEST, type IdentityPin } from './identity-pin';
 import type { ReadCache } from './read-cache';
 import { isForbiddenWithoutResult, readDocument, readWriteResult } from './reply';
@@ -36,6 +36,7 @@ export interface SenderDependencies {
   /** Undefined when any appliance may be written to. */
   readonly pin?: IdentityPin | undefined;
   readonly readCache: ReadCache;
+  readonly entityTagSupport: EntityTagSupport;
 }
 
 /** State of one attempt. Before `isSent`, at most a login was sent. */
@@ -143,16 +144,18 @@ export class Sender {
       request,
       attemptState,
       (reply) => {
-        this.#entityTags?.recordWrite(request);
         const result = parseResult(reply);
+        this.#entityTags?.recordWrite(request);
         // A read during the write may have the old state.
         readCache.invalidate(request.path);
         return { status: reply.status, result };
       },
-      (thrown) => {
+      async (thrown) => {
+        const error = asGatewayError(thrown);
+        const explained = await this.#entityTags?.explainRefusal(request, error, (read) => this.readReply(read, () => undefined));
         this.#entityTags?.recordWrite(request);
         readCache.invalidate(request.path);
-        throw toWriteError(asGatewayError(thrown), attemptState.isSent);
+        throw toWriteError(explained ?? error, attemptState.isSent);
       },
       openExchange,
     );
@@ -256,9 +259,10 @@ export class Sender {
     return replay;
   }
 
-  #recordReply(request: Request, key: SessionApiKey, { status, streamed, hasUnverifiedEnd, etag }: Reply): void {
-    if (etag !== undefined) this.#entityTags ??= new EntityTags();
-    this.#entityTags?.recordRead(request, status, etag);
+  #recordReply(request: Request, key: SessionApiKey, reply: Reply): void {
+    const { status, streamed, hasUnverifiedEnd, etag } = reply;
+    if (etag !== undefined) this.#entityTags ??= new EntityTags(this.#dependencies.entityTagSupport);
+    this.#entityTags?.recordRead(request, reply);
     this.#dependencies.session.recordResponse(key, status);
     if (streamed && hasUnverifiedEnd) this.hasUnverifiedEnd = true;
   }

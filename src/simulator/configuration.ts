@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { type JsonObject } from './body-shape';
 import { type Reply, Refusal, jsonReply, successReply } from './reply';
 import type { ApiRequest, Router } from './router';
@@ -80,11 +80,12 @@ function get(request: ApiRequest): Reply {
 
 function getTagged(request: ApiRequest): Reply {
   const reply = get(request);
-  return request.state.variants.etags ? { ...reply, headers: { etag: toEtag(reply) } } : reply;
+  return request.state.variants.etags ? { ...reply, headers: { etag: toEtag(reply, request) } } : reply;
 }
 
-function toEtag({ body = '' }: Reply): string {
-  return `"${createHash('sha256').update(body).digest('hex').slice(0, 16)}"`;
+function toEtag({ body = '' }: Reply, { state: { variants } }: ApiRequest): string {
+  const salt = variants.etagPerResponse ? randomUUID() : '';
+  return `"${createHash('sha256').update(body).update(salt).digest('hex').slice(0, 16)}"`;
 }
 
 /** RFC 9110: without a current representation, no tag matches. */
@@ -93,7 +94,7 @@ function refuseOtherTag(request: ApiRequest): void {
   if (!request.state.variants.etags || wanted === undefined) return;
   let current = '';
   try {
-    current = toEtag(get(request));
+    current = toEtag(get(request), request);
   } catch {
     // The resource is gone.
   }

@@ -90,6 +90,7 @@ export const VARIANTS = {
   forbiddenBranch: text('a branch of the tree that the account may not read (403), such as users/user-roles', ''),
   uac: oneOf('the uac subtree; absent = not a policy appliance', 'plain', 'device-administration', 'absent'),
   etags: off('a resource of the tree has an ETag, and a write with another If-Match is 412'),
+  etagPerResponse: off('with etags: each response has another ETag, also of an unchanged resource'),
   sessionOptionsExtra: on('session options also hold max-timeout and reminder-time'),
   ruleUserNames: on('role-mapping rules may also hold user-name: { test, user-names[] }'),
 

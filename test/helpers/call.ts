@@ -5,6 +5,7 @@ import { Redactor } from '../../src/model/redaction';
 import { checkSettings, type Settings } from '../../src/model/settings';
 import { RunContext, type RunContextOptions } from '../../src/run/run-context';
 import type { IdentityPin } from '../../src/run/identity-pin';
+import { EntityTagSupport } from '../../src/run/entity-tags';
 import { ReadCache } from '../../src/run/read-cache';
 import { settingsFor } from './simulated-appliance';
 
@@ -20,5 +21,6 @@ export function createRunContext(
   const session = new Session(settings, transport, new Redactor(), processCoordination);
   const facts = new Map<string, Promise<string>>();
   const shared = { settings, transport, session, lookups: facts, coordination: processCoordination, readCache: new ReadCache(), pin };
-  return new RunContext(shared, { dryRun: false, masker: new Redactor(), ...options });
+  const entityTagSupport = new EntityTagSupport();
+  return new RunContext({ ...shared, entityTagSupport }, { dryRun: false, masker: new Redactor(), ...options });
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { EntityTags } from '../../../src/run/entity-tags';
-import { expectFailure, startSimulatorWithGateway } from '../../helpers/simulated-appliance';
+import { ResponseBody } from '../../../src/http/response-body';
+import { EntityTags, EntityTagSupport } from '../../../src/run/entity-tags';
+import { fetchJournalEntries, startWithJournal } from '../../helpers/journal';
+import { asBulkResult, expectFailure, listWriteLines, startSimulatorWithGateway } from '../../helpers/simulated-appliance';
 import { createTemporaryFolder } from '../../helpers/temporary';
 
 const ROLE = 'users/user-roles/user-role/Users';
@@ -49,14 +51,66 @@ describe('an appliance that sends ETags', () => {
   });
 });
 
+describe('an undo at an appliance that sends ETags', () => {
+  it('an undo ends as CONFLICT and restores nothing if somebody writes after its last read', async () => {
+    const { simulator, gateway } = await startWithJournal({ variants: { etags: true } });
+    const role = simulator.state.configuration.resource('users', 'user-roles', 'user-role', 'Users');
+    const before = role.text('description');
+    await gateway.run('config.update', { path: `${ROLE}/description`, body: { description: 'mine' } });
+    await gateway.run('config.ensure', { path: ROLE, body: { description: 'later' } });
+    const setByOther = (): Promise<void> => Promise.resolve(void role.values.set('description', 'by somebody else'));
+    const [last, first] = (await fetchJournalEntries(gateway)).map(({ id }) => id);
+    const error = await expectFailure(gateway.run('journal.undo', { id: last }, { beforeWrite: setByOther }));
+    expect(error).toMatchObject({ code: 'CONFLICT', details: { status: 412 }, cause: { changed: false } });
+    expect(role.text('description')).toBe('by somebody else');
+    const [undo] = await fetchJournalEntries(gateway);
+    expect(undo).toMatchObject({ operation: 'journal.undo', ok: false, code: 'CONFLICT', changed: false, undo: false });
+    // Nobody interferes now.
+    role.values.set('description', 'later');
+    const { data, envelope } = await gateway.run('journal.undo', { id: [last, first] });
+    expect([asBulkResult(data).ok, envelope.changed, role.text('description')]).toEqual([2, true, before]);
+  });
+});
+
+describe('an appliance that sends another ETag in each response', () => {
+  it('an appliance with another ETag in each response is written without If-Match after two equal reads', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ variants: { etags: true, etagPerResponse: true } });
+    const path = 'users/user-roles/user-role/Unused';
+    expect((await gateway.run('config.ensure', { path, body: { description: 'mine' } })).envelope.changed).toBe(true);
+    expect((await gateway.run('config.delete', { path, max: 100 })).envelope.ok).toBe(true);
+    expect(simulator.requests.filter(({ headers }) => headers['if-match'] !== undefined)).toEqual([]);
+  });
+
+  it('an appliance with another ETag in each response refuses one write after a single read, and none after that', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ variants: { etags: true, etagPerResponse: true } });
+    const input = { ...USER, more: { fullname: 'New', enabled: 'false' } };
+    const error = await expectFailure(gateway.run('users.update', input));
+    expect(error).toMatchObject({ code: 'CONFLICT', details: { status: 412 }, cause: { changed: false } });
+    expect(error.message).toContain('nobody has changed the resource');
+    expect((await gateway.run('users.update', input)).envelope.ok).toBe(true);
+    expect(listWriteLines(simulator)).toHaveLength(2);
+  });
+
+  it('a write that is refused because of a real change keeps the ETags of the appliance in use', async () => {
+    const { gateway, setByOther, role, listTags } = await startTagged();
+    for (let times = 0; times < 2; times++) {
+      role.values.set('description', 'earlier');
+      const run = gateway.run('config.delete', { path: ROLE, max: 100 }, { beforeWrite: setByOther });
+      expect((await expectFailure(run)).message).toContain('Somebody else has changed the resource');
+    }
+    expect(listTags()).toEqual([expect.any(String), expect.any(String)]);
+  });
+});
+
 describe('EntityTags', () => {
   const read = { method: 'GET', path: '/api/v1/configuration/users/x/' } as const;
   const write = { method: 'PUT', path: '/api/v1/configuration/users/x' } as const;
 
   it('the ETag of the last read is kept until a write at, above or below its path', () => {
-    const tags = new EntityTags();
+    const tags = new EntityTags(new EntityTagSupport());
+    const body = new ResponseBody();
     const record = (etag: string | undefined, status = 200): unknown => {
-      tags.recordRead(read, status, etag);
+      tags.recordRead(read, { status, body, ...(etag !== undefined && { etag }) });
       return tags.headersFor(write)?.['if-match'];
     };
     expect(record('"a"')).toBe('"a"');
