@@ -37,8 +37,8 @@ export default defineConfig({
           name: 'slow',
           include: SLOW,
           globalSetup: 'scripts/built.mjs',
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           // Three at a time keep two cores busy.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
