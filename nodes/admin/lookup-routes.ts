@@ -105,7 +105,9 @@ function lookUpItems(
     return listObjects(kind, fieldValues, (operation, input = {}) =>
       runRead(gateway, operation, operation === 'sessions.list' ? { ...input, limit: FIRST_PAGE_RECORDS } : input),
     );
-  const entries = listObjects(kind, fieldValues, (operation, input) => runRead(gateway, operation, input));
+  const entries = listObjects(kind, fieldValues, (operation, input) =>
+    operation === 'sessions.list' && again !== true ? readSessions(gateway) : runRead(gateway, operation, input),
+  );
   for (const [oldKey, { expiresAt }] of cachedLookups) if (expiresAt <= performance.now()) cachedLookups.delete(oldKey);
   cachedLookups.set(key, { entries, expiresAt: performance.now() + CACHE_TTL_MS });
   // The next request tries again.
@@ -124,18 +126,22 @@ interface CachedSessions {
 
 const sessionsByGateway = new WeakMap<Gateway, CachedSessions>();
 
+/** Returns all sessions. A filter with several conditions needs them for each list and for the count. */
+function readSessions(gateway: Gateway): Promise<unknown> {
+  const cached = sessionsByGateway.get(gateway);
+  if (cached && cached.expiresAt > performance.now()) return cached.records;
+  const records = runRead(gateway, 'sessions.list');
+  sessionsByGateway.set(gateway, { records, expiresAt: performance.now() + CACHE_TTL_MS });
+  // The next request tries again.
+  records.catch(() => sessionsByGateway.delete(gateway));
+  return records;
+}
+
 /** Returns how many sessions a filter matches now. Errors: those of `parseSessionFilter`. */
 async function countMatchingSessions(gateway: Gateway, { filter }: Readonly<JsonObject>): Promise<Record<string, unknown>> {
   if (!isObject(filter)) throw badInput('filter must be an object.');
   const matches = parseSessionFilter(filter);
-  let cached = sessionsByGateway.get(gateway);
-  if (!cached || cached.expiresAt <= performance.now()) {
-    cached = { records: runRead(gateway, 'sessions.list'), expiresAt: performance.now() + CACHE_TTL_MS };
-    sessionsByGateway.set(gateway, cached);
-    // The next request tries again.
-    cached.records.catch(() => sessionsByGateway.delete(gateway));
-  }
-  const records = await cached.records;
+  const records = await readSessions(gateway);
   const sessions = Array.isArray(records) ? records.filter(isObject) : [];
   return { matching: sessions.filter(matches).length, total: sessions.length };
 }

@@ -10,6 +10,8 @@ export interface LookupItem {
   readonly value: string;
   /** Details that distinguish it from similar objects. */
   readonly note?: string;
+  /** How many sessions have the value. */
+  readonly sessions?: number;
 }
 
 /** Runs a read operation by its full name. Rejects with a `GatewayError`. */
@@ -69,6 +71,19 @@ const listJournalEntries = (read: RunReadOperation): Promise<JsonObject[]> =>
   read('journal.list', { limit: MAX_JOURNAL_ENTRIES }).then(toObjects);
 
 const listSessionRecords = (read: RunReadOperation): Promise<JsonObject[]> => read('sessions.list').then(toObjects);
+
+/** Returns the texts that a filter on a field of the session can compare. Roles are a list. */
+function toFieldTexts(value: unknown): string[] {
+  return (Array.isArray(value) ? (value as unknown[]) : [value]).map(toText).filter((text) => text !== '');
+}
+
+/** Lists the values that a field of the current sessions has, the most frequent first. */
+async function listSessionValues(read: RunReadOperation, field: string): Promise<LookupItem[]> {
+  const counts = new Map<string, number>();
+  for (const session of await listSessionRecords(read))
+    for (const text of toFieldTexts(session[field])) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].map(([value, sessions]) => ({ value, sessions })).sort((a, b) => b.sessions - a.sessions);
+}
 
 /** A license server groups named users by the kind of client. */
 async function listNamedUsers(read: RunReadOperation, kind: string | undefined): Promise<LookupItem[]> {
@@ -150,6 +165,11 @@ export const objectLookups: Readonly<Record<Exclude<ObjectKind, 'path' | 'applia
       );
       return [...realms].flatMap(([name, realm]) => toLookupItems(name, realm));
     },
+  },
+  'session-value': {
+    requiredFields: ['field'],
+    isOrdered: true,
+    list: (read, { field }) => listSessionValues(read, field ?? ''),
   },
   contained: {
     requiredFields: [],

@@ -23,6 +23,7 @@ export type ObjectKind =
   | 'user-role'
   | 'session'
   | 'session-user'
+  | 'session-value'
   | 'radius-client'
   | 'snmp-client'
   | 'cluster-member'

@@ -226,6 +226,21 @@ inBothEditors('a field row', (rig) => {
       await rig.editor.page.click('[data-field="filter"] [data-tool="filter"]');
       await rig.editor.page.waitForSelector('.gateway-condition');
       expect(await rig.editor.page.inputValue('.gateway-condition >> nth=1 >> input')).toBe('j.');
+      // Every field has a name and the picker of such a field. The picker of a list adds to it.
+      const first = rig.editor.page.locator('.gateway-condition').first();
+      expect(await first.locator('select').first().innerText()).not.toMatch(/^[a-z]/m);
+      await first.locator('select').first().selectOption('authentication-realm');
+      await first.locator('select').last().selectOption('any');
+      await first.locator('input').fill('Contractors');
+      await first.locator('.gateway-tool').first().click();
+      expect(await options()).toContain('Employees');
+      await first.locator('input').fill('Contractors, emp');
+      await rig.editor.page.waitForFunction(() => document.querySelectorAll('.gateway-list [role="option"]').length === 1);
+      await rig.editor.page.click('.gateway-list [role="option"]:has-text("Employees")');
+      expect(JSON.parse((await rig.editor.field('filter')).value)).toMatchObject({ 'authentication-realm': ['Contractors', 'Employees'] });
+      await rig.editor.page.waitForFunction(() =>
+        /\d+ sessions? match/.test(document.querySelector('.gateway-filter-count')?.textContent ?? ''),
+      );
       await rig.editor.done();
     });
 
@@ -257,6 +272,9 @@ inBothEditors('a field row', (rig) => {
       expect(await rig.editor.page.inputValue('.gateway-path')).toBe('users/user-roles/user-role/B%C3%BCro%20%231%2FEU%20%26%2050%25');
       await rig.editor.page.click('.gateway-crumbs button >> nth=3');
       expect(await rig.editor.page.inputValue('.gateway-path')).toBe('users/user-roles/user-role/{{payload.name}}');
+      expect(await rig.editor.text('.gateway-browser > .gateway-note')).toMatch(
+        /chooses the user-role: .* msg\.payload\.name\. Here it was B/,
+      );
       await rig.editor.page.click('#gateway-tree-ok');
       await rig.editor.page.waitForSelector('.gateway-browser', { state: 'detached' });
       await rig.editor.done();

@@ -110,6 +110,11 @@ class Hand {
     });
   }
 
+  /** The ID of the node of a type in the visible flow. */
+  async idOf(type: string): Promise<string> {
+    return (await this.page.locator(`[data-of="${type}"]`).first().getAttribute('id')) ?? '';
+  }
+
   private async opened(): Promise<void> {
     await this.page.waitForSelector('.red-ui-tray .red-ui-tray-body form');
     await this.page.waitForTimeout(100);
@@ -264,21 +269,34 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
   });
 
   it('a new user backs up every night', async () => {
-    await hand.place('inject', 120, 80);
-    await hand.open('inject');
-    await editor.page.locator('#inject-time-type-select').selectOption('time');
-    // A list of the system is opened and chosen from.
-    await editor.page.evaluate(() => (window.presses += 2));
-    await hand.done();
     await hand.place('gateway-backup', 360, 80);
     await hand.operation('run');
-    await hand.click('[data-field="folder"] .gateway-default');
+    // The folder of a new node opens by itself.
     await editor.page.waitForSelector('.gateway-folders');
     await hand.type(work);
+    await hand.click('.gateway-offer button:has-text("02:00")');
     await hand.done();
-    await hand.wire('inject', 'gateway-backup');
     await hand.deploy();
-    await within('nightly backup');
+    await within('nightly backup', 8);
+    expect((await editor.exported(await hand.idOf('inject'))).crontab).toBe('00 02 * * *');
+    await hand.inject();
+    await hand.asked('POST', /binary-configuration|export-xml/);
+  });
+
+  it('a new user backs up every night with a recipe', async () => {
+    if (version === 5) await hand.click('button[data-tab-id="gateway-sidebar"]');
+    else {
+      await hand.click('#red-ui-sidebar .red-ui-tab-link-button-menu');
+      await hand.click('.red-ui-menu-dropdown:visible a:has-text("Gateways")');
+    }
+    await hand.click('[data-recipe="backup"]');
+    await editor.page.waitForSelector('.gateway-recipe-form');
+    await hand.type(work);
+    await hand.click('#gateway-recipe-insert');
+    await editor.page.waitForSelector('.red-ui-tray', { state: 'detached' });
+    await hand.deploy();
+    await within('nightly backup with a recipe', 8);
+    await hand.mark();
     await hand.inject();
     await hand.asked('POST', /binary-configuration|export-xml/);
   });

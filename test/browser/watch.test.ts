@@ -24,6 +24,17 @@ inBothEditors('the dialog of a watch node', (rig) => {
     await page.selectOption('#node-input-watch', 'certificate');
     expect(await page.inputValue('#node-input-every')).toBe('60');
     await page.fill('#node-input-every', '15');
+    // The builder of a filter, as in the dialog that ends matching sessions.
+    await page.selectOption('#node-input-watch', 'sessions');
+    await page.click('[data-tool="filter"]');
+    await page.fill('.gateway-condition input', 'j.doe');
+    expect(JSON.parse(await page.inputValue('#node-input-filter'))).toEqual({ 'active-user-name': 'j.doe' });
+    await page.fill('.gateway-condition input', '');
+    expect(await page.inputValue('#node-input-filter')).toBe('');
+    expect(await page.locator('.gateway-condition .gateway-tool').count()).toBe(2);
+    expect(await rig.editor.overflowing()).toEqual([]);
+    await page.selectOption('#node-input-watch', 'certificate');
+    expect(await page.locator('.gateway-condition').count()).toBe(0);
     await page.click('#node-dialog-ok');
     await rig.editor.openNode('w1');
     expect(await page.inputValue('#node-input-watch')).toBe('certificate');

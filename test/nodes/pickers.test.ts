@@ -71,6 +71,18 @@ describe('the lookup routes', () => {
     expect(await count('all')).toMatchObject({ ok: false, code: 'BAD_INPUT' });
   });
 
+  it('the lookup routes read the sessions once for all conditions of a filter and their count', async () => {
+    await rig.deploy(deployed);
+    const appliance = { id: 'a1' };
+    await ask('count', { appliance, filter: { 'agent-type': '*a*' } });
+    const before = rig.sim.requests.length;
+    const agents = await list({ kind: 'session-value', given: { field: 'agent-type' }, appliance });
+    expect(agents.entries).toContainEqual({ value: expect.stringMatching(/\w/) as string, sessions: expect.any(Number) as number });
+    await list({ kind: 'session-value', given: { field: 'source-ip' }, appliance });
+    await list({ kind: 'session-user', appliance });
+    expect(rig.sim.requests.length).toBe(before);
+  });
+
   it('the lookup routes list the other appliances for a field that takes an appliance name', async () => {
     await rig.deploy(deployed);
     expect(await list({ kind: 'appliance', appliance: { id: 'a1' } })).toMatchObject({ entries: [{ value: 'vpn-1', note: rig.sim.url }] });

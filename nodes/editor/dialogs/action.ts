@@ -62,7 +62,7 @@ function attachFlowOffers(node: RedNode, isNew: boolean): void {
       () => undefined,
     );
   };
-  select.on('change', show);
+  select.add('#node-input-operation').on('change', show);
   show();
 }
 
@@ -185,9 +185,8 @@ function openOperation(node: RedNode): void {
   });
   input.on('change keyup paste', () => {
     showError($('.gateway-operation-error'), checkOperation(node, input.typedInput('value')));
-    const previous = shownOperation;
     showOperation(node);
-    if (shownOperation !== previous) setTimeout(() => startNextField(node));
+    setTimeout(() => startNextField(node));
   });
   labelTypedInput(input);
 }

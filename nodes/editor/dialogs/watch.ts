@@ -1,3 +1,5 @@
+import { addFilterBuilder } from './watch-filter';
+import type { FieldTools } from '../fields/field-tools';
 import { labelFormButtons } from '../fields/row-elements';
 import { getCurrentValue, setOpenNode } from '../dialog-state';
 import { isVariableReference, renderMarkup, showError, toPropertyText } from '../text';
@@ -39,10 +41,13 @@ function isNonEmptyJson(text: string, isList: boolean): boolean {
   }
 }
 
+let openTools: FieldTools | undefined;
+
 /** Shows the rows for the selected kind, and the error below each input. */
 export function openWatch(node: RedNode): void {
   setOpenNode(node);
   labelFormButtons();
+  openTools = addFilterBuilder(node);
   const select = $('#node-input-watch');
   for (const kind of WATCH_KINDS)
     select.append(
@@ -56,6 +61,7 @@ export function openWatch(node: RedNode): void {
   const intervalInput = $('#node-input-every');
   let defaultSeconds = defaultIntervalFor(getWatchKind(node));
   const show = (): void => {
+    openTools?.close();
     const kind = String(select.val());
     // An untouched interval follows the kind.
     if (intervalInput.val() === defaultSeconds) intervalInput.val(defaultIntervalFor(kind));
@@ -75,6 +81,7 @@ export function openWatch(node: RedNode): void {
 }
 
 export function closeWatch(): void {
+  openTools?.close();
   setOpenNode(undefined);
 }
 

@@ -1,199 +1,197 @@
-import { SESSION_FILTER_FIELDS } from '../../../src/areas/sessions/session-filter';
-import type { OpenPanel, PanelOptions } from './types';
+import {
+  createCondition,
+  FIELDS,
+  AGE,
+  getLookupKind,
+  getOperators,
+  isCompleteList,
+  parseConditions,
+  splitList,
+  toFilter,
+  type Condition,
+  type LookupKind,
+  type Operator,
+} from './filter-conditions';
+import type { OpenPanel, PanelOptions, PanelTarget } from './types';
+import { openValuePicker } from './value-picker';
 import { createToolButton, pluralized } from '../text';
-
-type Operator = 'is' | 'begins' | 'like' | 'any' | 'network' | 'older';
 
 /** The count starts after this pause in typing. */
 const COUNT_PAUSE_MS = 400;
 
-interface Condition {
-  field: string;
-  operator: Operator;
-  value: string;
-}
-
-const AGE = 'older-than';
-const ADDRESSES = ['source-ip', 'network-connect-ip', 'network-connect-ipv6'];
-/** The lookup kind of a field's values. */
-const LOOKUP_KINDS: Readonly<Record<string, string>> = {
-  'active-user-name': 'session-user',
-  'authentication-realm': 'user-realm',
-  'primary-auth-server-name': 'auth-server',
-  'user-roles': 'user-role',
-};
-
-function getOperators(field: string): readonly Operator[] {
-  if (field === AGE) return ['older'];
-  return ADDRESSES.includes(field) ? ['is', 'any', 'network', 'like'] : ['is', 'begins', 'any', 'like'];
-}
-
-/** Returns the conditions of a filter object, or undefined if the builder cannot show them. */
-function parseConditions(filter: unknown): Condition[] | undefined {
-  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return undefined;
-  const conditions = Object.entries(filter).map(([field, value]) => parseCondition(field, value));
-  return conditions.every((one) => one !== undefined) ? conditions : undefined;
-}
-
-function parseCondition(field: string, rawValue: unknown): Condition | undefined {
-  if (!SESSION_FILTER_FIELDS.includes(field)) return undefined;
-  if (Array.isArray(rawValue)) {
-    const texts = (rawValue as unknown[]).filter((one) => typeof one === 'string' && !/[,*/]/.test(one));
-    return texts.length === rawValue.length ? { field, operator: 'any', value: texts.join(', ') } : undefined;
-  }
-  if (typeof rawValue !== 'string' && typeof rawValue !== 'number') return undefined;
-  const value = String(rawValue);
-  if (field === AGE) return { field, operator: 'older', value };
-  if (ADDRESSES.includes(field) && value.includes('/')) return { field, operator: 'network', value };
-  if (!value.includes('*')) return { field, operator: 'is', value };
-  if (!ADDRESSES.includes(field) && /^[^*]+\*$/.test(value)) return { field, operator: 'begins', value: value.slice(0, -1) };
-  return { field, operator: 'like', value };
-}
-
-/** Returns the filter object of all complete conditions. */
-function toFilter(conditions: readonly Condition[]): Record<string, unknown> {
-  return Object.fromEntries(
-    conditions
-      .filter(({ value }) => value.trim() !== '')
-      .map(({ field, operator, value }): [string, string | string[]] => {
-        if (operator === 'any') return [field, value.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]))];
-        return [field, operator === 'begins' ? `${value.trim()}*` : value.trim()];
-      }),
-  );
-}
-
 /** Shows the filter as rows of field, operator, and value instead of JSON. */
 export function openFilterBuilder(options: PanelOptions): OpenPanel {
-  const { node, target } = options;
-  const parsedConditions = parseConditions(parseFilter(target.get()?.value));
-  const line = target.element.find('.gateway-input');
-  let closeListener = (): void => undefined;
-  const builder = $('<div class="gateway-panel gateway-filter" role="group">').attr(
-    'aria-label',
-    target.element.find('label').text().trim(),
-  );
-  const panel: OpenPanel = {
-    close: () => {
-      clearTimeout(timer);
-      builder.remove();
-      line.show();
-      RED.tray.resize();
-      closeListener();
-    },
-    onClosed: (listener) => (closeListener = listener),
-  };
-  if (!parsedConditions) {
-    RED.notify(node._('filter.only-json'), 'warning');
-    return panel;
-  }
-  const conditions = parsedConditions.length > 0 ? parsedConditions : [{ field: 'active-user-name', operator: 'is' as const, value: '' }];
-  const count = $('<span class="gateway-filter-count" role="status" aria-live="polite">');
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const updateCount = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => void showCount(options, toFilter(conditions), count), COUNT_PAUSE_MS);
-  };
-  const store = (): void => {
-    target.set('json', JSON.stringify(toFilter(conditions)));
-    updateCount();
-  };
-  const draw = (): void => {
-    builder.empty();
-    conditions.forEach((_one, index) => createConditionRow(options, conditions, index, store, draw).appendTo(builder));
-    const add = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._('filter.add'));
-    add.on('click', () => {
-      const unusedField = FIELDS.find((field) => conditions.every((one) => one.field !== field)) ?? AGE;
-      conditions.push({ field: unusedField, operator: getOperators(unusedField)[0] ?? 'is', value: '' });
-      draw();
-    });
-    const json = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._('filter.json'));
-    json.on('click', () => panel.close());
-    $('<div class="gateway-filter-end">').append(add, ' ', json, ' ', count).appendTo(builder);
-    RED.tray.resize();
-    updateCount();
-  };
-  line.hide().after(builder);
-  draw();
-  builder.find('input').first().trigger('focus');
-  return panel;
+  const conditions = parseConditions(parseFilter(options.target.get()?.value));
+  if (conditions) return new FilterBuilder(options, conditions.length > 0 ? conditions : [createCondition('active-user-name')]);
+  RED.notify(options.node._('filter.only-json'), 'warning');
+  return { close: () => undefined, onClosed: () => undefined };
 }
 
-function createConditionRow(options: PanelOptions, conditions: Condition[], index: number, store: () => void, draw: () => void): JQuery {
-  const { node } = options;
-  const condition = conditions[index] as Condition;
-  const field = $('<select>').attr('aria-label', node._('filter.field'));
-  const usedFields = conditions.map((one) => one.field).filter((name) => name !== condition.field);
-  for (const name of FIELDS.filter((one) => !usedFields.includes(one)))
-    field.append($('<option>').val(name).text(getFieldLabel(node, name)));
-  const operator = $('<select>').attr('aria-label', node._('filter.operator'));
-  for (const name of getOperators(condition.field))
-    operator.append(
-      $('<option>')
-        .val(name)
-        .text(node._(`filter.is.${name}`)),
+class FilterBuilder implements OpenPanel {
+  private readonly line: JQuery;
+  private readonly panel = $('<div class="gateway-panel gateway-filter" role="group">');
+  private readonly count = $('<span class="gateway-filter-count" role="status" aria-live="polite">');
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  /** The open list of values. */
+  private picker: { list: OpenPanel; textBox: JQuery } | undefined;
+  private closeListener = (): void => undefined;
+
+  constructor(
+    private readonly options: PanelOptions,
+    private readonly conditions: Condition[],
+  ) {
+    const { element } = options.target;
+    this.line = element.find('.gateway-input');
+    this.panel.attr('aria-label', element.find('label').text().trim());
+    this.line.hide().after(this.panel);
+    this.draw();
+    this.panel.find('input').first().trigger('focus');
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+    this.picker?.list.close();
+    this.panel.remove();
+    this.line.show();
+    RED.tray.resize();
+    this.closeListener();
+  }
+
+  onClosed(listener: () => void): void {
+    this.closeListener = listener;
+  }
+
+  private draw(): void {
+    const { node } = this.options;
+    this.picker?.list.close();
+    this.panel.empty();
+    for (const condition of this.conditions) this.createRow(condition).appendTo(this.panel);
+    const add = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._('filter.add'));
+    add.on('click', () => {
+      this.conditions.push(createCondition(FIELDS.find((field) => this.conditions.every((one) => one.field !== field)) ?? AGE));
+      this.draw();
+    });
+    const json = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._('filter.json'));
+    json.on('click', () => this.close());
+    $('<div class="gateway-filter-end">').append(add, ' ', json, ' ', this.count).appendTo(this.panel);
+    RED.tray.resize();
+    this.updateCount();
+  }
+
+  private store(): void {
+    this.options.target.set('json', JSON.stringify(toFilter(this.conditions)));
+    this.updateCount();
+  }
+
+  private updateCount(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void showCount(this.options, toFilter(this.conditions), this.count), COUNT_PAUSE_MS);
+  }
+
+  private createRow(condition: Condition): JQuery {
+    const { node } = this.options;
+    const row = $('<div class="gateway-condition">');
+    const usedFields = this.conditions.map(({ field }) => field).filter((name) => name !== condition.field);
+    const fields = FIELDS.filter((name) => !usedFields.includes(name));
+    const field = createSelect(fields, condition.field, node._('filter.field'), (name) => node._(`filter.name.${name}`));
+    // The key of the record, as in the JSON.
+    field.attr('title', condition.field).on('change', () => {
+      condition.field = String(field.val());
+      const operators = getOperators(condition.field);
+      if (!operators.includes(condition.operator)) condition.operator = operators[0] ?? 'is';
+      this.store();
+      this.draw();
+    });
+    const operator = createSelect(getOperators(condition.field), condition.operator, node._('filter.operator'), (name) =>
+      node._(`filter.is.${name}`),
     );
-  const value = $('<input type="text">').attr({
-    'aria-label': node._('filter.value'),
-    placeholder: node._(`filter.hint.${condition.operator}`),
-  });
-  field.val(condition.field).on('change', () => {
-    condition.field = String(field.val());
-    if (!getOperators(condition.field).includes(condition.operator)) condition.operator = getOperators(condition.field)[0] ?? 'is';
-    store();
-    draw();
-  });
-  operator.val(condition.operator).on('change', () => {
-    condition.operator = String(operator.val()) as Operator;
-    store();
-    draw();
-  });
-  value
-    .val(condition.value)
-    .on('input', () => {
+    operator.on('change', () => {
+      condition.operator = String(operator.val()) as Operator;
+      this.store();
+      this.draw();
+    });
+    const value = $('<input type="text">').attr({
+      'aria-label': node._('filter.value'),
+      placeholder: node._(`filter.hint.${condition.operator}`),
+    });
+    value.val(condition.value).on('input', () => {
       condition.value = String(value.val());
-      store();
-    })
-    .one('focus', () => void addSuggestions(options, condition.field, value));
-  const remove = createToolButton('fa-times', node._('filter.remove'), () => {
-    conditions.splice(index, 1);
-    store();
-    draw();
-  });
-  return $('<div class="gateway-condition">').append(field, operator, value, remove);
+      this.store();
+    });
+    const line = $('<span class="gateway-condition-value">').append(value);
+    const kind = getLookupKind(condition.field);
+    if (kind !== undefined) {
+      const pick = createToolButton('fa-search', node._('tool.pick'), () => this.togglePicker(condition, kind, row, value));
+      pick.on('mousedown', (event) => event.preventDefault()).appendTo(line);
+    }
+    const remove = createToolButton('fa-times', node._('filter.remove'), () => {
+      this.conditions.splice(this.conditions.indexOf(condition), 1);
+      this.store();
+      this.draw();
+    });
+    return row.append(field, operator, line, remove);
+  }
+
+  /** Opens the list that a field of the dialog with such a value has. */
+  private togglePicker(condition: Condition, kind: LookupKind, row: JQuery, textBox: JQuery): void {
+    const previous = this.picker;
+    previous?.list.close();
+    if (previous?.textBox === textBox) return;
+    const { options } = this;
+    const list = openValuePicker({
+      ...options,
+      target: createConditionTarget(condition, row, textBox, options.node._(`filter.name.${condition.field}`)),
+      field: { ...options.field, names: kind },
+      getLiteralTexts: () => ({ field: condition.field }),
+      // Who has no session now may have one later.
+      post: (route, body) => options.post(route, isCompleteList(condition) ? body : { ...body, values: [] }),
+    });
+    this.picker = { list, textBox };
+    list.onClosed(() => (this.picker = undefined));
+  }
+}
+
+/** The input of a condition, as the value picker uses it. A list of values ends with the one that the user types. */
+function createConditionTarget(condition: Condition, element: JQuery, textBox: JQuery, title: string): PanelTarget {
+  const isList = condition.operator === 'any';
+  const initialValue = condition.value;
+  const isTyping = (): boolean => condition.value !== initialValue && !/,\s*$/.test(condition.value);
+  return {
+    name: condition.field,
+    title,
+    element,
+    textBox,
+    get: () => {
+      if (!isList) return { type: 'str', value: condition.value };
+      const values = splitList(condition.value);
+      return { type: 'json', value: JSON.stringify(isTyping() ? values.slice(0, -1) : values) };
+    },
+    set: (type, value) => {
+      const text = type === 'json' ? (JSON.parse(value) as string[]).join(', ') : value;
+      textBox.val(text).trigger('input');
+    },
+    getSearch: () => {
+      if (isList) return isTyping() ? (splitList(condition.value).at(-1) ?? '') : '';
+      return condition.value === initialValue ? '' : condition.value;
+    },
+  };
+}
+
+function createSelect(names: readonly string[], selected: string, label: string, toText: (name: string) => string): JQuery {
+  const select = $('<select>').attr('aria-label', label);
+  for (const name of names) select.append($('<option>').val(name).text(toText(name)));
+  return select.val(selected);
 }
 
 /** Shows how many sessions match now. An incomplete filter matches nothing that could be counted. */
 async function showCount({ node, post }: PanelOptions, filter: Record<string, unknown>, place: JQuery): Promise<void> {
-  if (Object.keys(filter).length === 0) return void place.empty();
-  place.text(node._('filter.counting'));
   const asked = JSON.stringify(filter);
   place.data('asked', asked);
+  if (Object.keys(filter).length === 0) return void place.empty();
+  place.text(node._('filter.counting'));
   const answer = await post('count', { filter });
   if (place.data('asked') !== asked) return;
   place.text(answer.ok ? pluralized(node, 'filter.matches', Number(answer['matching'])) : answer.message);
-}
-
-/** Adds a datalist with the values on the appliance. Without a response, the input stays plain. */
-async function addSuggestions(options: PanelOptions, field: string, input: JQuery): Promise<void> {
-  const kind = LOOKUP_KINDS[field];
-  if (kind === undefined) return;
-  const answer = await options.post('list', { kind, given: {}, search: '' });
-  if (!answer.ok) return;
-  const id = `gateway-offer-${field}`;
-  const list = $('<datalist>').attr('id', id);
-  for (const { value } of answer.entries as { value: string }[]) list.append($('<option>').val(value));
-  input.after(list).attr('list', id);
-}
-
-/** Common fields come first, with a readable name. */
-const COMMON_FIELDS = [
-  ...['active-user-name', 'authentication-realm', 'source-ip', 'user-roles'],
-  ...['older-than', 'agent-type', 'login-node', 'device-id'],
-];
-const FIELDS = [...COMMON_FIELDS, ...SESSION_FILTER_FIELDS.filter((name) => !COMMON_FIELDS.includes(name))];
-
-function getFieldLabel(node: RedNode, name: string): string {
-  return COMMON_FIELDS.includes(name) ? node._(`filter.name.${name}`) : name;
 }
 
 function parseFilter(json: string | undefined): unknown {

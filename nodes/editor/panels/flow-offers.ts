@@ -13,6 +13,9 @@ const FAILURE_RULES = [
   { t: 'set', p: 'payload', pt: 'msg', to: '{ "message": error.message }', tot: 'jsonata' },
 ];
 
+const NIGHTLY_OPERATIONS: Readonly<Record<string, string>> = { 'gateway-backup': 'run', 'gateway-snapshot': 'take' };
+/** 02:00, as *Inject* writes it. */
+const NIGHTLY = '00 02 * * *';
 const GRID = 20;
 
 /** Offers to wire what the node lacks: something that starts it, and an answer to the caller of a webhook. */
@@ -22,9 +25,9 @@ export function showFlowOffers(options: FlowOfferOptions): void {
   const { parts, wires } = readFlows();
   const self = RED.nodes.node(node.id);
   if (!self) return;
-  const offer = (text: string, action: string, insert?: () => void): void => {
+  const offer = (text: string, actions: Readonly<Record<string, () => void>>): void => {
     const row = $('<div class="gateway-offer" role="status">').append($('<span>').text(node._(text)));
-    if (insert) {
+    for (const [action, insert] of Object.entries(actions)) {
       const button = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._(action));
       button.on('click', () => {
         insert();
@@ -34,12 +37,16 @@ export function showFlowOffers(options: FlowOfferOptions): void {
     }
     row.appendTo(container);
   };
-  if (isNew && !wires.some(({ to }) => to === node.id)) offer('offer.no-start', 'offer.add-inject', () => insertInject(self));
+  if (isNew && !wires.some(({ to }) => to === node.id))
+    offer('offer.no-start', {
+      'offer.add-inject': () => insertInject(self),
+      ...(isNightly(node) && { 'offer.add-nightly': () => insertInject(self, NIGHTLY, node._('recipe.node-nightly', { time: '02:00' })) }),
+    });
   const hasFailureOutput = options.hasFailureOutput();
   // The output for failures exists when the dialog has been saved.
   const isStored = hasFailureOutput === (self.failures === 'output');
   if (!isFailureUnanswered(node.id, hasFailureOutput ? 1 : undefined, parts, wires)) return;
-  offer('offer.no-answer', 'offer.add-answer', isStored ? () => insertAnswer(self, hasFailureOutput, parts) : undefined);
+  offer('offer.no-answer', isStored ? { 'offer.add-answer': () => insertAnswer(self, hasFailureOutput, parts) } : {});
 }
 
 function readFlows(): { parts: FlowPart[]; wires: FlowWire[] } {
@@ -50,18 +57,24 @@ function readFlows(): { parts: FlowPart[]; wires: FlowWire[] } {
   return { parts, wires };
 }
 
-function insertInject(node: RedNode): void {
+/** Whether the selected operation is one that usually runs every night. */
+function isNightly({ type }: RedNode): boolean {
+  return NIGHTLY_OPERATIONS[type] === $('#node-input-operation').val();
+}
+
+function insertInject(node: RedNode, crontab = '', name = ''): void {
   const { x, y } = readPosition(node);
-  const isRoom = x >= 300;
+  // A long name needs more room on its left, where its button is.
+  const isRoom = x >= (name === '' ? 300 : 400);
   const inject = {
-    ...{ id: RED.nodes.id(), type: 'inject', z: node.z, name: '', props: [{ p: 'payload' }], repeat: '', crontab: '', once: false },
+    ...{ id: RED.nodes.id(), type: 'inject', z: node.z, name, props: [{ p: 'payload' }], repeat: '', crontab, once: false },
     ...{
       onceDelay: 0.1,
       topic: '',
       payload: '',
       payloadType: 'date',
-      x: isRoom ? x - 220 : Math.max(x, 120),
-      y: isRoom ? y : y - 4 * GRID,
+      x: isRoom ? x - (name === '' ? 220 : 260) : Math.max(x, 160),
+      y: isRoom ? y : y + (y > 5 * GRID ? -4 : 4) * GRID,
     },
     wires: [[]],
   };

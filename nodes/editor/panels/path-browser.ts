@@ -3,6 +3,7 @@ import type { OpenPanel, PanelOptions } from './types';
 import { openCurrentComparison } from './compare-current';
 import { ResourceForm } from './resource-form';
 import { ResourceSearch, type ResourceLink } from './resource-search';
+import { toPath, toProperty, toTemplateTag } from './path-segments';
 import { renderMarkup } from '../text';
 
 /** One resource in the tree. Its children are loaded when it is opened. */
@@ -28,6 +29,7 @@ export function openPathBrowser(options: PanelOptions): OpenPanel {
 class PathBrowser implements OpenPanel {
   private readonly path = $('<input type="text" class="gateway-path">');
   private readonly crumbs = $('<div class="gateway-crumbs">');
+  private readonly note = $('<div class="gateway-note">');
   private readonly tree = $('<div class="gateway-tree">');
   private readonly resource = $('<div class="gateway-resource" tabindex="0">');
   private readonly hits = $('<div class="gateway-hits">').hide();
@@ -87,8 +89,7 @@ class PathBrowser implements OpenPanel {
     this.resource.attr('aria-label', node._('tree.resource'));
     const left = $('<div class="gateway-tree-side">').append(search, this.progress, this.hits, this.tree);
     const panes = $('<div class="gateway-panes">').append(left, this.resource);
-    const note = $('<div class="gateway-note">').text(this.canUseTags ? node._('tree.crumbs') : '');
-    $('<div class="gateway-panel gateway-browser">').append(this.path, this.crumbs, note, panes).appendTo(body);
+    $('<div class="gateway-panel gateway-browser">').append(this.path, this.crumbs, this.note, panes).appendTo(body);
     const root = this.createItem({ name: this.root, href: this.root }, '');
     this.tree.treeList({ data: [root] });
     this.tree.on('treelistselect', (_event, item) => void this.choose(item as TreeItem));
@@ -168,18 +169,21 @@ class PathBrowser implements OpenPanel {
 
   /** Shows each path segment as a button that turns it into a tag and back. */
   private drawCrumbs(): void {
+    const { node } = this.options;
     const text = String(this.path.val() ?? '');
     this.crumbs.empty();
+    this.note.empty();
     if (text.startsWith('/') || !this.canUseTags) return;
     const parts = text.split('/').filter(Boolean);
+    const explanations = parts.flatMap((part, index) => (part.startsWith('{{') ? [this.explainTag(parts, index)] : []));
+    renderMarkup(this.note, explanations.length > 0 ? explanations.join(' ') : node._('tree.crumbs'));
     parts.forEach((part, index) => {
       const isTag = part.startsWith('{{');
-      const button = $('<button type="button" class="red-ui-button red-ui-button-small">').text(part).toggleClass('gateway-tag', isTag);
+      const button = $('<button type="button" class="red-ui-button red-ui-button-small">');
+      button.text(isTag ? toProperty(part) : part).toggleClass('gateway-tag', isTag);
       button.attr({
         'aria-pressed': String(isTag),
-        title: isTag
-          ? this.options.node._('tree.to-name')
-          : this.options.node._('tree.to-tag', { property: `msg.${toTemplateTag(parts, index).slice(2, -2)}` }),
+        title: isTag ? node._('tree.to-name') : node._('tree.to-tag', { property: toProperty(toTemplateTag(parts, index)) }),
       });
       button.on('click', () => {
         const storedName = button.data('name') as string | undefined;
@@ -190,6 +194,16 @@ class PathBrowser implements OpenPanel {
       });
       this.crumbs.append(button, index < parts.length - 1 ? $('<span>').text('/') : '');
     });
+  }
+
+  /** Says in plain words what a tag stands for. */
+  private explainTag(parts: readonly string[], index: number): string {
+    const { node } = this.options;
+    const collection = parts[index - 1];
+    const property = toProperty(parts[index] ?? '');
+    const example = this.originalNames.get(index);
+    const text = collection === undefined ? node._('tree.variable-any', { property }) : node._('tree.variable', { collection, property });
+    return example === undefined ? text : `${text} ${node._('tree.variable-example', { example })}`;
   }
 
   /** The names that tags replaced, by position. */
@@ -258,34 +272,5 @@ class PathBrowser implements OpenPanel {
 
   private closeTray(afterClose?: () => void): void {
     RED.tray.close(afterClose);
-  }
-}
-
-/** Names the tag of the last segment `name`, and the others after their collections, without duplicates. */
-function toTemplateTag(parts: readonly string[], index: number): string {
-  const collection = (parts[index - 1] ?? '').replace(/[^a-z0-9]+(.)?/gi, (_, next: string = '') => next.toUpperCase());
-  const name = index === parts.length - 1 || !/^[a-z]/i.test(collection) ? 'name' : collection;
-  const tags = [name, ...parts.map((_, at) => `${name}${at + 2}`)].map((one) => `{{payload.${one}}}`);
-  return tags.find((tag) => !parts.includes(tag)) ?? '{{payload.name}}';
-}
-
-/** Decodes a segment, unless the decoded name has characters that paths must encode. */
-function toPath(href: string | null, name: string, parent: string, root: string): string {
-  if (href === root) return '';
-  const at = href?.indexOf(`${root}/`) ?? -1;
-  if (href === null || at < 0) return `${parent}${parent === '' ? '' : '/'}${encodeURIComponent(name)}`;
-  return href
-    .slice(at + root.length + 1)
-    .split('/')
-    .map(toReadableSegment)
-    .join('/');
-}
-
-function toReadableSegment(segment: string): string {
-  try {
-    const name = decodeURIComponent(segment);
-    return /[/%?#\\{}]/.test(name) ? segment : name;
-  } catch {
-    return segment;
   }
 }

@@ -4,10 +4,14 @@ import type { FieldInfo } from '../operation-table-types';
 /** The field that a tool fills. */
 export interface PanelTarget {
   readonly name: string;
+  /** The name of the value. Without it, the label of the row. */
+  readonly title?: string;
   readonly element: JQuery;
   readonly textBox: JQuery;
   get(): { type: string; value: string } | undefined;
   set(type: string, value: string): void;
+  /** Returns what to search for. Without it, the text in the field. */
+  readonly getSearch?: () => string;
 }
 
 /** The arguments of a tool. panels.js is a separate script and shares no state with the dialog. */

@@ -1,10 +1,12 @@
 import type { ApiResult } from '../api';
 import type { OpenPanel, PanelOptions } from './types';
-import { renderMarkup } from '../text';
+import { pluralized, renderMarkup } from '../text';
 
 interface LookupItem {
   value: string;
   note?: string;
+  /** How many sessions have the value. */
+  sessions?: number;
 }
 interface LookupResult {
   entries: LookupItem[];
@@ -34,7 +36,7 @@ export function openValuePicker(options: PanelOptions): OpenPanel {
     if (key !== undefined) cachedResults.set(key, { ...result, unknown: [] });
     return result;
   };
-  const hasFirstPage = options.field.names === 'session' || options.field.names === 'session-user';
+  const hasFirstPage = ['session', 'session-user'].includes(options.field.names ?? '');
   const fetchFirst = async (): Promise<LookupResult | undefined> => {
     const answer = await options.post('list', { ...toQuery(''), first: true, values: [] });
     return answer.ok ? (answer as unknown as LookupResult) : undefined;
@@ -125,6 +127,13 @@ class DropDown implements OpenPanel {
     return entry?.type === 'str' ? entry.value : '';
   }
 
+  private readSearch(): string {
+    const { target } = this.options;
+    if (target.getSearch) return target.getSearch();
+    const text = target.textBox.is(':visible') ? String(this.textBox.val() ?? '') : '';
+    return text === this.initialText || target.get()?.type === 'json' ? '' : text;
+  }
+
   private scheduleSearch(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.showItems(false), PAUSE_MS);
@@ -132,8 +141,7 @@ class DropDown implements OpenPanel {
 
   private async showItems(isRetry: boolean): Promise<void> {
     const request = (this.latestRequest += 1);
-    const text = this.options.target.textBox.is(':visible') ? String(this.textBox.val() ?? '') : '';
-    const search = text === this.initialText || this.options.target.get()?.type === 'json' ? '' : text;
+    const search = this.readSearch();
     const cached = isRetry ? undefined : this.behavior.getCached?.(search);
     if (cached) this.fillItems(cached, search);
     else {
@@ -160,9 +168,10 @@ class DropDown implements OpenPanel {
   private fillItems({ entries, found, unknown }: LookupResult, search: string): void {
     const { node } = this.options;
     this.clear();
-    entries.forEach(({ value, note }, index) => {
+    entries.forEach(({ value, note, sessions }, index) => {
       const text = $('<span>').text(value);
-      const noteElement = note === undefined ? '' : $('<span class="gateway-list-more">').text(note);
+      const noteText = sessions === undefined ? note : pluralized(node, 'list.sessions', sessions);
+      const noteElement = noteText === undefined ? '' : $('<span class="gateway-list-more">').text(noteText);
       $('<div role="option" aria-selected="false">')
         .attr('id', `${this.id}-${index}`)
         .data('value', value)
@@ -214,7 +223,8 @@ class DropDown implements OpenPanel {
   }
 
   private readLabel(): string {
-    return this.options.target.element.find('label span').contents().first().text().trim();
+    const { title, element } = this.options.target;
+    return title ?? element.find('label span').contents().first().text().trim();
   }
 
   private showStatus(text: string): void {
@@ -259,7 +269,7 @@ class DropDown implements OpenPanel {
   }
 
   private readonly updatePosition = (): void => {
-    const anchor = this.options.target.element.find('.red-ui-typedInput-container')[0]?.getBoundingClientRect();
+    const anchor = (this.options.target.element.find('.red-ui-typedInput-container')[0] ?? this.textBox[0])?.getBoundingClientRect();
     if (!anchor) return;
     const isAbove = window.innerHeight - anchor.bottom < 200 && anchor.top > 300;
     this.panel.css({

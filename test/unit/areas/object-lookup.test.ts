@@ -229,6 +229,16 @@ describe('listObjects', () => {
       ['sessions.list {}'],
       [{ value: 'u', note: 'q' }],
     ],
+    [
+      'session-value',
+      { field: 'user-roles' },
+      { 'sessions.list': [{ 'user-roles': ['a', 'b'] }, { 'user-roles': 'b' }, { 'user-roles': '' }, {}] },
+      ['sessions.list {}'],
+      [
+        { value: 'b', sessions: 2 },
+        { value: 'a', sessions: 1 },
+      ],
+    ],
     ['contained', {}, { 'contain.list': [{ id: 'i', name: 'n', until: 'u' }] }, ['contain.list {}'], [{ value: 'i', note: 'n, u' }]],
     [
       'contained-name',
