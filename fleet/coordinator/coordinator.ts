@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../store/database';
-import type { RunStore } from '../store/run-store';
+import type { RunStore, StepResult } from '../store/run-store';
 
 const STEP_INTERVAL_MS = 250;
 
 export interface CoordinatorOptions {
   readonly database: Database;
   readonly store: RunStore;
-  /** Called after each step: it may have sent jobs or finished the run. */
-  readonly onStep: (isOver: boolean) => void;
+  /** Called after each step. */
+  readonly onStep: (result: StepResult) => void;
 }
 
 /** Leads runs from batch to batch. It has no state, so another process can continue from the run store. */
@@ -28,12 +28,12 @@ export class Coordinator {
     const { database, store, onStep } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      const isOver = await database.retryUntilAvailable(
+      const result = await database.retryUntilAvailable(
         () => store.advanceRun(run),
         () => signal.aborted,
       );
-      onStep(isOver);
-      if (isOver) return 'done';
+      onStep(result);
+      if (result.isOver) return 'done';
       await pause(STEP_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
     }
     return 'later';

@@ -107,8 +107,8 @@ export class Engine {
     this.#coordinator = new Coordinator({
       database: this.database,
       store: this.store,
-      onStep: (isOver) => {
-        this.#wakeAll();
+      onStep: ({ isOver, hasNewJobs }) => {
+        if (hasNewJobs) this.#wakeAll();
         if (isOver) void this.#reportDelivery.deliverPending().catch((fault: unknown) => this.#reportFault(fault));
       },
     });

@@ -5,6 +5,8 @@ import { HEARTBEAT_SECONDS } from './job-queues';
 
 const HEARTBEAT_MS = (HEARTBEAT_SECONDS * 1000) / 4;
 const MIN_PAUSE_MS = 50;
+/** After a job ends, others that end soon after it are waited for, so that one fetch replaces all of them. */
+const GATHER_MS = 20;
 const MAX_PAUSE_MS = 1000;
 
 /** `later`: the job must not run now, or another worker has it. `lost`: another worker took over the item and its job. */
@@ -43,6 +45,7 @@ export class QueueWorker<T extends object> {
   #finished: string[] = [];
   #stopped = false;
   #endSleep: (() => void) | undefined;
+  #gatherTimer: NodeJS.Timeout | undefined;
   #ended: Promise<void> | undefined;
   #heartbeatTimer: NodeJS.Timeout | undefined;
 
@@ -61,6 +64,8 @@ export class QueueWorker<T extends object> {
 
   /** Checks the queue now. */
   wake(): void {
+    clearTimeout(this.#gatherTimer);
+    this.#gatherTimer = undefined;
     this.#endSleep?.();
   }
 
@@ -127,8 +132,13 @@ export class QueueWorker<T extends object> {
       onFault(fault);
     } finally {
       this.#inFlight.delete(job.id);
-      this.wake();
+      this.#gather();
     }
+  }
+
+  #gather(): void {
+    if (this.#inFlight.size <= this.#options.concurrency / 2) this.wake();
+    else this.#gatherTimer ??= setTimeout(() => this.wake(), GATHER_MS);
   }
 
   /** The run store already has the outcome, so a job that is not reported as complete starts again and ends at once. */

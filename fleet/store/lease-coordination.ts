@@ -8,6 +8,7 @@ import {
   type CoordinationValue,
   type AssertHeld,
 } from '@gateway-admin/node-red';
+import { BatchedCalls } from './batched-calls';
 import { toDatabaseError, createInterruptedError, type Database } from './database';
 import { ElapsedTime } from './elapsed-time';
 import { FLEET_SCHEMA } from './schema';
@@ -31,10 +32,13 @@ interface QueuePosition {
 export class LeaseCoordination implements Coordination {
   readonly #database: Database;
   readonly #holder: string;
+  /** Each login reads several values, and an engine logs in to many appliances at the same time. */
+  readonly #reads: BatchedCalls<string, CoordinationValue | undefined>;
 
   constructor(database: Database, holder: string = randomUUID()) {
     this.#database = database;
     this.#holder = holder;
+    this.#reads = new BatchedCalls((keys) => this.#readValues(keys));
   }
 
   async runExclusive<T>(key: string, work: (assertHeld: AssertHeld) => Promise<T>, options: ExclusiveOptions = {}): Promise<T> {
@@ -52,9 +56,13 @@ export class LeaseCoordination implements Coordination {
   }
 
   async get(key: string): Promise<CoordinationValue | undefined> {
-    const sql = `SELECT value FROM ${FLEET_SCHEMA}.lease WHERE key = $1 AND ticket = 0 AND expires > clock_timestamp()`;
-    const [row] = await this.#withDatabaseErrors(() => this.#database.query<{ value: CoordinationValue }>(sql, [key]));
-    return row?.value;
+    return this.#withDatabaseErrors(() => this.#reads.run(key));
+  }
+
+  async #readValues(keys: readonly string[]): Promise<(CoordinationValue | undefined)[]> {
+    const rows = await this.#database.query<{ key: string; value: CoordinationValue }>(READ_VALUES, [keys]);
+    const values = new Map(rows.map(({ key, value }) => [key, value]));
+    return keys.map((key) => values.get(key));
   }
 
   async set(key: string, value: CoordinationValue, ttlMs: number): Promise<void> {
@@ -66,12 +74,13 @@ export class LeaseCoordination implements Coordination {
     change: (present: CoordinationValue | undefined) => CoordinationValue | undefined,
     ttlMs: number,
   ): Promise<CoordinationValue | undefined> {
+    // Each accepted login deletes the pauses of its account, and hardly any account has one. That needs no lock.
+    if ((await this.get(key)) === undefined && change(undefined) === undefined) return undefined;
     const thrown: { by?: unknown } = {};
     try {
       return await this.#database.transaction(async (sql) => {
         await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 1))', [key]);
-        const read = `SELECT value FROM ${FLEET_SCHEMA}.lease WHERE key = $1 AND ticket = 0 AND expires > clock_timestamp()`;
-        const { rows } = await sql.query<{ value: CoordinationValue }>(read, [key]);
+        const { rows } = await sql.query<{ value: CoordinationValue }>(READ_VALUES, [[key]]);
         let changed: CoordinationValue | undefined;
         try {
           changed = change(rows[0]?.value);
@@ -181,6 +190,9 @@ class Lease {
 const LEASE_LOST = trusted(
   'This process stood still for longer than its lock lasts, so another process may work now. Nothing more was sent.',
 );
+
+const READ_VALUES = `
+  SELECT key, value FROM ${FLEET_SCHEMA}.lease WHERE key = ANY ($1::text[]) AND ticket = 0 AND expires > clock_timestamp()`;
 
 const UPSERT_VALUE = `
   INSERT INTO ${FLEET_SCHEMA}.lease (key, ticket, value, expires) VALUES ($1, 0, $2::jsonb, clock_timestamp() + $3 * interval '1 ms')

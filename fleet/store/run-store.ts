@@ -1,9 +1,11 @@
 import { toDatabaseError, type Database, type SqlExecutor } from './database';
 import type { ReportRecipient, ClaimResult, ItemClaim, ItemOutcome, ItemRow, JsonRecord, RunRequest, RunProgress, RunRow } from './rows';
 import { FLEET_SCHEMA } from './schema';
-import { getPreviousStates, isFailureState, isFinalState, type ItemState } from './item-states';
+import { HEARTBEAT_KEY_PREFIX, isAliveSql, LIVING_ENGINES } from './heartbeat-sql';
+import { ItemClaims } from './item-claims';
+import { getPreviousStates } from './item-states';
 import { readFleetMetrics } from './metrics';
-import { toStorableJson, toStorableText } from './storable-text';
+import { toJson, toStorableText } from './storable-text';
 
 /** The queue job of an item. */
 export interface ItemJob {
@@ -28,12 +30,17 @@ export interface FleetActivity {
   readonly has_reports: boolean;
 }
 
+/** Result of a step of the coordinator. */
+export interface StepResult {
+  readonly isOver: boolean;
+  readonly hasNewJobs: boolean;
+}
+
 /** What selects the queue of a run. */
 export type RunQueueKey = Pick<RunRow, 'id' | 'kind' | 'operation' | 'urgent'>;
 
 /** A missing job is replaced when its run is older than this. */
 const ORPHANED_AFTER = '30 s';
-const HEARTBEAT_KEY_PREFIX = 'instance:';
 /** Number of unfinished jobs of a run. A fetch from a long queue is slow, so the coordinator sends jobs in windows. */
 const MAX_OPEN_JOBS = 1000;
 const IS_OPEN = `state IN ('waiting', 'claimed', 'sending')`;
@@ -43,12 +50,14 @@ export class RunStore {
   readonly #database: Database;
   readonly #jobSender: JobSender;
   readonly #fleet: string;
+  readonly #claims: ItemClaims;
 
   /** `fleet` is the key of the fleet. The store never reads or changes runs of another fleet. */
   constructor(database: Database, jobSender: JobSender, fleet: string) {
     this.#database = database;
     this.#jobSender = jobSender;
     this.#fleet = fleet;
+    this.#claims = new ItemClaims(database, fleet);
   }
 
   /** Stores a run with its items and the job of its coordinator. False if another run has this id. */
@@ -101,64 +110,12 @@ export class RunStore {
    * nothing while an engine with the right one is alive.
    */
   claimItem(run: string, index: number, holder: string, fingerprint: string): Promise<ClaimResult> {
-    return this.#database.transaction(async (sql) => {
-      const locked = await this.#lockItem(sql, run, index);
-      if (!locked) return { kind: 'over' };
-      const { item, runRow, isHolderAlive, age } = locked;
-      if (isFinalState(item.state)) return { kind: 'over' };
-      if (item.holder !== null && item.holder !== holder && isHolderAlive) return { kind: 'held' };
-      if (runRow.fingerprint !== fingerprint && !(await this.#adoptRun(sql, run, fingerprint))) return { kind: 'held' };
-      if (item.state !== 'sending' && (runRow.stopped !== null || runRow.state !== 'running')) {
-        if (runRow.stopped !== null) await this.#moveItem(sql, run, index, 'skipped', 'ended = now(), holder = NULL', []);
-        // The coordinator sends a new job when the run resumes.
-        else await this.#dropJob(sql, item);
-        return { kind: 'over' };
-      }
-      const nextState: ItemState = item.state === 'sending' ? 'sending' : 'claimed';
-      const set = `holder = $5, attempt = attempt + 1, claimed = coalesce(claimed, now())`;
-      const moved = await this.#moveItem(sql, run, index, nextState, set, [holder]);
-      if (!moved) return { kind: 'over' };
-      const claim = { run, index, holder, attempt: moved.attempt };
-      return { kind: nextState === 'sending' ? 'look' : 'run', claim, item: moved, run: runRow, age };
-    });
-  }
-
-  /** Takes over a run whose engines are all gone. False if one of them is alive. */
-  async #adoptRun(sql: SqlExecutor, run: string, fingerprint: string): Promise<boolean> {
-    const { rows } = await sql.query(ADOPT_RUN, [this.#fleet, run, fingerprint]);
-    return rows.length === 1;
-  }
-
-  async #lockItem(
-    sql: SqlExecutor,
-    run: string,
-    index: number,
-  ): Promise<{ item: ItemRow; runRow: RunRow; isHolderAlive: boolean; age: number } | undefined> {
-    const items = await sql.query<ItemRow>(`SELECT * FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index = $3 FOR UPDATE`, [
-      this.#fleet,
-      run,
-      index,
-    ]);
-    const [item] = items.rows;
-    if (!item) return undefined;
-    const runs = await sql.query<RunRow & { alive: boolean; age: number }>(
-      `SELECT *, extract(epoch FROM now() - created)::float AS age, ${isAliveSql('$3')} AS alive FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND id = $2`,
-      [this.#fleet, run, item.holder ?? ''],
-    );
-    const [runRow] = runs.rows;
-    return runRow && { item, runRow, isHolderAlive: runRow.alive, age: runRow.age };
-  }
-
-  #dropJob(sql: SqlExecutor, { run, index, state }: ItemRow): Promise<unknown> {
-    if (state === 'claimed') return this.#moveItem(sql, run, index, 'waiting', 'holder = NULL, job = NULL', []);
-    return sql.query(`UPDATE ${FLEET_SCHEMA}.item SET job = NULL WHERE fleet = $1 AND run = $2 AND index = $3`, [this.#fleet, run, index]);
+    return this.#claims.claim({ run, index, holder, fingerprint });
   }
 
   /** Records that the first write is about to be sent, with what was read before it. False if the claim is no longer valid. Then nothing may be sent. */
-  async markSending(claim: ItemClaim, before?: JsonRecord): Promise<boolean> {
-    const set = 'sending = coalesce(sending, now()), before = coalesce(before, $7::jsonb)';
-    const values = [before === undefined ? null : toJson(before)];
-    return this.#database.transaction(async (sql) => (await this.#moveClaimed(sql, claim, 'sending', set, values)) !== undefined);
+  markSending(claim: ItemClaim, before?: JsonRecord): Promise<boolean> {
+    return this.#claims.markSending(claim, before);
   }
 
   /** Whether the claim is still valid. */
@@ -167,85 +124,51 @@ export class RunStore {
     return (await this.#database.query(sql, [this.#fleet, run, index, holder, attempt])).length === 1;
   }
 
-  /** Stores the outcome of an item. A failure counts in the same transaction, so it stops the run before another item starts. */
+  /** Stores the outcome of an item. False if the claim is no longer valid. */
   finishItem(claim: ItemClaim, outcome: ItemOutcome): Promise<boolean> {
-    return this.#database.transaction(async (sql) => {
-      const { changed = null, code = null, message = null, data, plan, requests = 0, retries = 0, logins = 0 } = outcome;
-      const set = `ended = now(), changed = $7, code = $8, message = $9, data = $10, plan = $11, requests = $12, retries = $13, logins = $14`;
-      const texts = [changed, code && toStorableText(code), message && toStorableText(message)];
-      const values = [...texts, data === undefined ? null : toJson(data), plan ? toJson(plan) : null, requests, retries, logins];
-      const moved = await this.#moveClaimed(sql, claim, outcome.state, set, values);
-      if (!moved) return false;
-      if (isFailureState(outcome.state)) await sql.query(COUNT_FAILURE, [this.#fleet, claim.run, claim.index]);
-      return true;
-    });
+    return this.#claims.finish(claim, outcome);
   }
 
   /** Returns an item of which nothing was sent, so that another worker can claim it. */
   async releaseItem(claim: ItemClaim): Promise<void> {
-    await this.#database.transaction((sql) => this.#moveClaimed(sql, claim, 'waiting', 'holder = NULL'));
+    await this.#claims.release(claim);
   }
 
-  async #moveClaimed(
-    sql: SqlExecutor,
-    claim: ItemClaim,
-    nextState: ItemState,
-    set: string,
-    values: readonly unknown[] = [],
-  ): Promise<ItemRow | undefined> {
-    const { run, index, holder, attempt } = claim;
-    const condition = `AND holder = $5 AND attempt = $6`;
-    return this.#moveItem(sql, run, index, nextState, set, [holder, attempt, ...values], condition);
-  }
-
-  /** Changes the state of one item, if `item-states.ts` allows the change. */
-  async #moveItem(
-    sql: SqlExecutor,
-    run: string,
-    index: number,
-    nextState: ItemState,
-    set: string,
-    values: readonly unknown[],
-    condition = '',
-  ): Promise<ItemRow | undefined> {
-    const text = `UPDATE ${FLEET_SCHEMA}.item SET state = '${nextState}', ${set} WHERE fleet = $1 AND run = $2 AND index = $3 AND state = ANY ($4) ${condition} RETURNING *`;
-    const { rows } = await sql.query<ItemRow>(text, [this.#fleet, run, index, getPreviousStates(nextState), ...values]);
-    return rows[0];
-  }
-
-  /** One step of the coordinator: skips items of a stopped run and sends jobs for the next batch. True if the run is over. */
-  advanceRun(id: string): Promise<boolean> {
+  /** One step of the coordinator: skips items of a stopped run and sends jobs for the next batch. */
+  advanceRun(id: string): Promise<StepResult> {
     return this.#database.transaction(async (sql) => {
       const runs = await sql.query<RunRow>(`SELECT * FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND id = $2 FOR UPDATE`, [this.#fleet, id]);
       const [run] = runs.rows;
-      if (!run || run.state === 'done') return true;
+      if (!run || run.state === 'done') return { isOver: true, hasNewJobs: false };
       if (run.stopped !== null)
         await sql.query(SKIP_REST, [this.#fleet, id, getPreviousStates('skipped').filter((state) => state === 'waiting')]);
       const open = await sql.query<{ first: number | null }>(SELECT_FIRST_OPEN, [this.#fleet, id]);
       const first = open.rows[0]?.first ?? null;
       if (first === null) {
         await sql.query(`UPDATE ${FLEET_SCHEMA}.run SET state = 'done', ended = now() WHERE fleet = $1 AND id = $2`, [this.#fleet, id]);
-        return true;
+        return { isOver: true, hasNewJobs: false };
       }
-      if (run.state === 'running' && run.stopped === null) await this.#sendJobs(sql, run, run.ends.find((end) => first < end) ?? run.total);
-      return false;
+      const isRunning = run.state === 'running' && run.stopped === null;
+      const hasNewJobs = isRunning && (await this.#sendJobs(sql, run, run.ends.find((end) => first < end) ?? run.total));
+      return { isOver: false, hasNewJobs };
     });
   }
 
-  /** Sends a job for each item of this batch that has none. */
-  async #sendJobs(sql: SqlExecutor, run: RunRow, end: number): Promise<void> {
+  /** Sends a job for each item of this batch that has none. False if there was none to send. */
+  async #sendJobs(sql: SqlExecutor, run: RunRow, end: number): Promise<boolean> {
     const { rows } = await sql.query<{ job: string; index: number; appliance: string }>(ASSIGN_JOBS, [
       this.#fleet,
       run.id,
       end,
       MAX_OPEN_JOBS,
     ]);
-    if (rows.length > 0)
-      await this.#jobSender.sendItems(
-        sql,
-        run,
-        rows.map(({ job, index, appliance }) => ({ id: job, run: run.id, index, appliance })),
-      );
+    if (rows.length === 0) return false;
+    await this.#jobSender.sendItems(
+      sql,
+      run,
+      rows.map(({ job, index, appliance }) => ({ id: job, run: run.id, index, appliance })),
+    );
+    return true;
   }
 
   /** Sends new jobs for open items and runs whose jobs are gone, for example after a restore of the database. */
@@ -378,33 +301,23 @@ export class RunStore {
   }
 }
 
-/** Responses may contain text that PostgreSQL rejects. A rejected outcome would start its item again and again. */
-const toJson = (value: unknown): string => toStorableJson(JSON.stringify(value));
-
-const isAliveSql = (holder: string): string =>
-  `EXISTS (SELECT FROM ${FLEET_SCHEMA}.lease WHERE key = '${HEARTBEAT_KEY_PREFIX}' || ${holder} AND NOT ${FLEET_SCHEMA}.is_over(expires))`;
-
 const INSERT_RUN = `
   INSERT INTO ${FLEET_SCHEMA}.run (id, token, kind, operation, input, selection, credentials, dry_run, urgent, with_data, repeats, canary, ends,
     max_failures, total, node, origin, initiator, repeat_of, node_id, approved, fleet, fingerprint, job)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, gen_random_uuid())
   ON CONFLICT (fleet, id) DO NOTHING RETURNING job`;
 
-/** A failed canary takes precedence over the limit of failures. */
-const COUNT_FAILURE = `
-  UPDATE ${FLEET_SCHEMA}.run SET failed = failed + 1,
-    stopped = coalesce(stopped, CASE WHEN $3 < canary THEN 'canary' WHEN failed + 1 > max_failures THEN 'failures' END)
-  WHERE fleet = $1 AND id = $2`;
-
 const SKIP_REST = `UPDATE ${FLEET_SCHEMA}.item SET state = 'skipped', ended = now() WHERE fleet = $1 AND run = $2 AND state = ANY ($3)`;
 
 const SELECT_FIRST_OPEN = `SELECT min(index) AS first FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND ${IS_OPEN}`;
 
+/** With a list in place of a subquery, the planner uses the index, although the statistics do not know the items of a new run yet. */
 const ASSIGN_JOBS = `
   UPDATE ${FLEET_SCHEMA}.item SET job = gen_random_uuid()
-  WHERE fleet = $1 AND run = $2 AND index IN (
+  WHERE fleet = $1 AND run = $2 AND index = ANY (ARRAY(
     SELECT index FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index < $3 AND job IS NULL AND ${IS_OPEN} ORDER BY index
-    LIMIT greatest(0, $4 - (SELECT count(*) FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND job IS NOT NULL AND ${IS_OPEN})))
+    LIMIT greatest(0, $4 - (SELECT count(*) FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND job IS NOT NULL AND ${IS_OPEN}))))
+    AND job IS NULL AND ${IS_OPEN}
   RETURNING job, index, appliance`;
 
 const DELETE_OLD_RUNS = `
@@ -433,18 +346,11 @@ const UPSERT_HEARTBEAT = `
   VALUES ($1, 0, $2, true, $4::jsonb, clock_timestamp() + $3 * interval '1 s')
   ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires, value = excluded.value`;
 
-const LIVING_ENGINES = `${FLEET_SCHEMA}.lease WHERE key LIKE '${HEARTBEAT_KEY_PREFIX}%' AND NOT ${FLEET_SCHEMA}.is_over(expires) AND value->>'fleet' = $1`;
-
 const LIST_ENGINES = `SELECT value->>'fingerprint' AS fingerprint, array_agg(holder) AS engines FROM ${LIVING_ENGINES} GROUP BY 1`;
 
 const READ_ACTIVITY = `
   SELECT EXISTS (SELECT FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND state <> 'done') AS has_runs,
     EXISTS (SELECT FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND state = 'done' AND reported IS NULL) AS has_reports`;
-
-/** The row lock lets only one of several engines with different inventories take over a run. */
-const ADOPT_RUN = `
-  UPDATE ${FLEET_SCHEMA}.run SET fingerprint = $3
-  WHERE fleet = $1 AND id = $2 AND NOT EXISTS (SELECT FROM ${LIVING_ENGINES} AND value->>'fingerprint' = run.fingerprint) RETURNING id`;
 
 /** A report that this holder may deliver, because no other living process does. */
 const isReportFreeSql = (holder: string): string =>

@@ -12,6 +12,9 @@ export function toStorableJson(json: string): string {
   return json.replace(ESCAPES, (escape) => (escape.length > 2 ? REPLACEMENT : escape));
 }
 
+/** Responses may contain text that PostgreSQL rejects. A rejected outcome would start its item again and again. */
+export const toJson = (value: unknown): string => toStorableJson(JSON.stringify(value));
+
 /** Sorts the keys at all levels, because PostgreSQL does not keep their order, and rounds numbers to the digits that it keeps. */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);

@@ -251,8 +251,8 @@ describe('a run', () => {
 
   it('a run queues the jobs of each batch once, after the previous batch has ended', async () => {
     await store.createRun(createRequest({ total: 6, canary: 1, ends: [1, 3, 6] }));
-    expect(await store.advanceRun(id)).toBe(false);
-    expect(await store.advanceRun(id)).toBe(false);
+    expect((await store.advanceRun(id)).isOver).toBe(false);
+    expect((await store.advanceRun(id)).isOver).toBe(false);
     expect(await countJobs()).toBe(1);
     await end(0, 'ok');
     await store.advanceRun(id);
@@ -264,7 +264,7 @@ describe('a run', () => {
     await store.advanceRun(id);
     expect(await countJobs()).toBe(6);
     for (const index of [3, 4, 5]) await end(index, 'ok');
-    expect(await store.advanceRun(id)).toBe(true);
+    expect((await store.advanceRun(id)).isOver).toBe(true);
     expect(await store.findRun(id)).toMatchObject({ state: 'done', stopped: null, failed: 1 });
   });
 
@@ -273,7 +273,7 @@ describe('a run', () => {
     await store.advanceRun(id);
     await end(0, 'failed');
     expect(await readKind(store.claimItem(id, 1, 'one', FINGERPRINT))).toBe('over');
-    expect(await store.advanceRun(id)).toBe(true);
+    expect((await store.advanceRun(id)).isOver).toBe(true);
     expect(await readStates()).toEqual(['failed', 'skipped', 'skipped', 'skipped', 'skipped']);
     expect(await store.findRun(id)).toMatchObject({ stopped: 'canary' });
   });
@@ -287,10 +287,10 @@ describe('a run', () => {
     const inFlight = await claimItem(3);
     await end(2, 'unknown');
     expect(await readKind(store.claimItem(id, 4, 'two', FINGERPRINT))).toBe('over');
-    expect(await store.advanceRun(id)).toBe(false);
+    expect((await store.advanceRun(id)).isOver).toBe(false);
     // An item in flight still records its outcome.
     await store.finishItem(inFlight, { state: 'ok' });
-    expect(await store.advanceRun(id)).toBe(true);
+    expect((await store.advanceRun(id)).isOver).toBe(true);
     expect(await readStates()).toEqual(['failed', 'ok', 'unknown', 'ok', 'skipped', 'skipped', 'skipped', 'skipped']);
     expect(await store.findRun(id)).toMatchObject({ stopped: 'failures' });
   });
@@ -300,7 +300,7 @@ describe('a run', () => {
     await store.advanceRun(id);
     expect(await store.controlRun(id, 'pause')).toBe(true);
     expect(await readKind(store.claimItem(id, 0, 'one', FINGERPRINT))).toBe('over');
-    expect(await store.advanceRun(id)).toBe(false);
+    expect((await store.advanceRun(id)).isOver).toBe(false);
     expect(await readStates()).toEqual(['waiting', 'waiting', 'waiting', 'waiting']);
     expect(await store.controlRun(id, 'resume')).toBe(true);
     await store.advanceRun(id);
@@ -308,7 +308,7 @@ describe('a run', () => {
     expect(await countJobs()).toBe(5);
     await end(0, 'ok');
     expect(await store.controlRun(id, 'cancel')).toBe(true);
-    expect(await store.advanceRun(id)).toBe(true);
+    expect((await store.advanceRun(id)).isOver).toBe(true);
     expect(await readStates()).toEqual(['ok', 'skipped', 'skipped', 'skipped']);
     expect(await store.controlRun(id, 'resume')).toBe(false);
   });
