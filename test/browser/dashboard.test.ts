@@ -4,7 +4,8 @@ import { startDemo, USER, type Demo } from '../../scripts/demo/start.mjs';
 import { node24 } from '../../scripts/node24.mjs';
 import { chromiumPath } from './editor';
 
-const names = ['Dashboard.json', 'List the sessions of a realm.json'];
+const AUDIT = 'Audit of a fleet on a dashboard page.json';
+const names = ['Dashboard.json', AUDIT, 'List the sessions of a realm.json'];
 
 describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboard in Node-RED %i', (version) => {
   let demo: Demo;
@@ -106,6 +107,15 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
     await rows('Journal', 'backup.restore').waitFor();
     expect(await rows('Journal', 'sessions.kill').innerText()).toMatch(new RegExp(`DELETE ${USER}[^]*End the session`));
     expect(await rows('Journal', 'contain.keep').count()).toBe(1);
+  });
+
+  it('the dashboard shows the findings of an audit of all appliances', async () => {
+    await open('/audit');
+    await button('Audit now').click();
+    await rows('Findings', 'admin-realm-open').first().waitFor();
+    expect(await rows('Findings', 'high').count()).toBeGreaterThan(0);
+    for (const name of ['berlin-1', 'berlin-2', 'boston-1'])
+      expect(await rows('Appliances', name).innerText()).toMatch(/\s7\s+0\s+\d+\s+0\s*$/);
   });
 
   it('the dashboard shows an error message for a failure', async () => {

@@ -110,11 +110,6 @@ export const appliances: Outcomes = {
     expect(await debug.next('Report')).toBe('Concurrent Users: 0 of 1000 (0 %)\nNamed Users: 0 of 2000 (0 %)');
   },
 
-  'Monthly audit by mail.json': async (running, example) => {
-    await inject(running, example, 'On the first of each month at 7');
-    expect(await running.debug.next('Mail')).toMatch(/^high admin-realm-open: .*any address/m);
-  },
-
   'Restrict admin sign-in to a network.json': async (running, example) => {
     const realm = running.simulator.state.configuration.collection('administrators', 'admin-realms', 'realm').items.get('Admin Users');
     const source = realm?.resource('authentication-policy', 'source-ip');

@@ -46,6 +46,7 @@ export const desired: Outcomes = {
     await inject(running, example, 'Click: undo it');
     expect(await debug.next('Why it failed')).toMatch(/\w.*\.$/);
     await inject(running, example, 'Click: verify');
-    expect(await debug.next('Verified')).toBe('The journal is intact. Entries: 2, files: 1.');
+    // Other examples use the same journal.
+    expect(await debug.next('Verified')).toMatch(/^The journal is intact\. Entries: \d+, files: 1\.$/);
   },
 };

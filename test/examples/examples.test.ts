@@ -12,6 +12,7 @@ import { areas } from '../../src/areas';
 import { selfSigned } from '../../src/simulator';
 import { appliances } from './appliances';
 import { approval } from './approval';
+import { audits } from './audits';
 import { backups } from './backups';
 import { events } from './events';
 import { first } from './first';
@@ -27,6 +28,7 @@ import { authority, BUNDLE_PASSWORD, inject, type Outcomes, type Running } from 
 const outcomes: Outcomes = {
   ...first,
   ...approval,
+  ...audits,
   ...people,
   ...appliances,
   ...backups,
@@ -95,8 +97,8 @@ function referencesOf(node: FlowNode): string[] {
   return [...single, ...((node.wires ?? []) as string[][]).flat()];
 }
 
-/** Nodes that two imported examples share. */
-const SHARED = ['gateway-appliance', 'gateway-inventory', 'tls-config'];
+/** Nodes that two imported examples share. Node-RED has one dashboard. */
+const SHARED = ['gateway-appliance', 'gateway-inventory', 'tls-config', 'ui-base', 'ui-theme'];
 
 it('example flows share identical appliance and certificate nodes, except the example that waits for a code', () => {
   const shared = exampleNames().map((example) => readExample(example).filter((node) => SHARED.includes(node.type)));
@@ -108,7 +110,7 @@ it('example flows share identical appliance and certificate nodes, except the ex
   // Two imported examples share each appliance node.
   const all = shared.flat();
   for (const node of all) expect(node).toEqual(all.find(({ id }) => id === node.id));
-  expect(new Set(all.map(({ name }) => name)).size).toBe(new Set(all.map(({ id }) => id)).size);
+  expect(new Set(all.map(({ type, name }) => `${type} ${String(name)}`)).size).toBe(new Set(all.map(({ id }) => id)).size);
 });
 
 it('example flows use Function nodes only in the listed examples', () => {
