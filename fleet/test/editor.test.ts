@@ -167,7 +167,7 @@ describe.skipIf(skipped)('fleet dialogs', () => {
     ['de', 'Auswahl', 'Flottenlauf', 'Führt eine Operation auf vielen Appliances aus'],
     ['ja', '選択', 'フリート実行', '1つの操作を多数の機器に実行します'],
     ['zh-CN', '选择', '机群运行', '在多台设备上执行一项操作'],
-  ])('fleet dialogs are complete, fit their frame and have enough contrast in %s', async (language, select, palette, help) => {
+  ])('the fleet dialogs have all texts, fit their frame and have enough contrast in %s', async (language, select, palette, help) => {
     const { page } = editor;
     await page.evaluate((wanted) => localStorage.setItem('editor-language', wanted), language);
     await editor.reload('r1');

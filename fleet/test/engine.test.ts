@@ -95,7 +95,7 @@ describe('a run with two engines', () => {
     expect(countWritten()).toBe(data.ok + data.failed);
   });
 
-  it('a run with two engines finishes urgent items while another run fills the normal queue', async () => {
+  it('urgent items finish while another run fills the normal queue', async () => {
     let answer = (): void => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));
     for (const appliance of bench.fleet.appliances) appliance.fault({ match: isPut, until: held, times: 1 });
@@ -110,7 +110,7 @@ describe('a run with two engines', () => {
     expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
   });
 
-  it('a run with two engines serializes changes of the same setting across engines', async () => {
+  it('changes of the same setting by two engines run one after the other', async () => {
     // Each item sets another value, so two at the same time would end in a conflict.
     const bodies = Array.from({ length: 8 }, (_, index) => ({ path: ROLE_PATH, body: { description: `turn ${index}` } }));
     const items = bodies.map((input) => ({ appliance: 'vpn-009', input }));
@@ -119,7 +119,7 @@ describe('a run with two engines', () => {
     expect(bench.countWritesByAppliance().get('vpn-009')).toBe(8);
   });
 
-  it('a run with two engines plans a dry run without sending writes', async () => {
+  it('a dry run on two engines sends no writes', async () => {
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { dryRun: true });
     expect(data.ok).toBe(COUNT);
     expect(envelope).toMatchObject({ dryRun: true, changed: null });
@@ -128,13 +128,13 @@ describe('a run with two engines', () => {
     expect(countWritten()).toBe(0);
   });
 
-  it('a run with two engines fails an item whose appliance is not in the inventory with BAD_CONFIG', async () => {
+  it('an item fails with BAD_CONFIG if its appliance is not in the inventory', async () => {
     const { data } = await run('system.info', {}, { items: [{ appliance: 'nowhere' }, { appliance: 'vpn-001' }] });
     expect(data.results[0]).toMatchObject({ appliance: 'nowhere', ok: false, error: { code: 'BAD_CONFIG' } });
     expect(data.results[1]).toMatchObject({ ok: true });
   });
 
-  it('a run with two engines sends a secret from the credential set, and stores neither the secret nor an address in a table', async () => {
+  it('a run sends a secret from the credential set, and stores neither the secret nor an address in a table', async () => {
     const input = { server: 'System Local', username: 'temp', fullname: 'Temp' };
     const items = [{ appliance: 'vpn-005' }, { appliance: 'vpn-006' }];
     bench.fleet
@@ -157,7 +157,7 @@ describe('an engine with a full database disk', () => {
     CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$;
     CREATE TRIGGER full_disk BEFORE UPDATE ON gateway_fleet.item FOR EACH ROW WHEN (NEW.state = 'ok') EXECUTE FUNCTION full_disk()`;
 
-  it('an engine with a full database disk records outcomes when there is space again, and does not repeat the writes', async () => {
+  it('an engine whose database disk is full records the outcomes when there is space again, and does not repeat the writes', async () => {
     await one.engine.database.query(DISK);
     const ended = run('config.ensure', ENSURE_INPUT);
     await waitUntil(() => countWritten() >= 32);
@@ -177,7 +177,7 @@ describe('an approved plan', () => {
     return one.delivered.find(({ run }) => run.id === `${plan}~approved`) as DeliveredReport;
   };
 
-  it('an approved plan sends the planned requests once, and nothing to an appliance that would now get other requests', async () => {
+  it('an approved plan sends the planned requests once, and skips appliances whose plan would now differ', async () => {
     bench.fleet.getAppliance('vpn-004').fault({ match: ({ path }) => path.includes('user-role'), status: 400, body: '{}', times: 1 });
     const { run: plan, data: planned } = await run('config.ensure', ENSURE_INPUT, { items: four, dryRun: true });
     expect(planned).toMatchObject({ total: 4, ok: 3, failed: 1 });
@@ -206,7 +206,7 @@ describe('an approved plan', () => {
     ]);
   });
 
-  it('an approved plan is rejected unless it is a finished dry run that was not stopped', async () => {
+  it('a plan can be approved only if it is a finished dry run that was not stopped', async () => {
     const of = (id: string): Promise<unknown> => expectFailure(one.engine.approve(id, 'approved anyhow', null));
     expect(await of('none at all')).toMatchObject({ code: 'NOT_FOUND' });
     const { run: real } = await run('config.ensure', ENSURE_INPUT, { items: four });
@@ -218,7 +218,7 @@ describe('an approved plan', () => {
 });
 
 describe('serveTask', () => {
-  it('serveTask accepts each name once per engine until the service ends', async () => {
+  it('serveTask accepts each task name once per engine until its service ends', async () => {
     const serve = (): Promise<() => Promise<void>> => one.engine.serveTask('twice', 1, () => Promise.resolve('done'));
     const end = await serve();
     expect(await expectFailure(serve())).toMatchObject({
@@ -243,7 +243,7 @@ describe('ReportDelivery', () => {
       progress: ({ run }) => told.push(`${as} on ${run}`),
     });
 
-  it('ReportDelivery sends reports and progress to the node with the id, although another node has the same name', async () => {
+  it('ReportDelivery sends reports and progress to the node that started the run, although another node has the same name', async () => {
     const ends = [listens('first', { name: 'same', id: 'n1' }), listens('second', { name: 'same', id: 'n2' })];
     await one.engine.startRun(info('of the second', { node: 'same', nodeId: 'n2' }));
     await waitUntil(() => told.some((line) => /^\w+ of the second$/.test(line)));
@@ -293,7 +293,7 @@ describe('ReportDelivery', () => {
     await delivery;
   });
 
-  it('ReportDelivery keeps a report for the next node if a deploy closes its node during the delivery', async () => {
+  it('ReportDelivery keeps a report for the next node if its node is closed by a deploy during the delivery', async () => {
     await one.engine.startRun(info('closing', { node: 'closing' }));
     await waitUntil(async () => (await one.engine.store.findRun('closing'))?.state === 'done');
     const reports = new ReportDelivery({

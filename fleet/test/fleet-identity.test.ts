@@ -23,7 +23,7 @@ async function waitForReport(member: FleetMember, id: string) {
 }
 
 describe('fleet identity', () => {
-  it('fleet identity has different keys for different inventories and names', () => {
+  it('the key of a fleet differs for different inventories and names', () => {
     const identities = [
       { inventory: 'a', name: '' },
       { inventory: 'a', name: 'b' },
@@ -33,7 +33,7 @@ describe('fleet identity', () => {
     expect(new Set(identities.map(toFleetKey)).size).toBe(4);
   });
 
-  it('fleet identity hashes names and hosts of an inventory in any order', () => {
+  it('the hash of an inventory depends on its names and hosts, but not on their order', () => {
     const [one, other] = [
       { name: 'vpn-1', url: 'https://one.example.com/admin' },
       { name: 'vpn-2', url: 'https://two.example.com' },

@@ -59,7 +59,7 @@ const interrupt = (): never => {
 describe('an interruption of the database between the record of a write and the write', () => {
   const fleet = { inventory: 'unreliable', name: '' };
 
-  it('an interrupted item repeats an operation without a recovery rule in place, so that a canary of 1 does not stop the run', async () => {
+  it('an interrupted item repeats an operation that has no recovery rule without failing, so a canary of 1 does not stop the run', async () => {
     const { sent, appliances } = createUnreliableAppliances([interrupt, interrupt]);
     const member = await bench.startMember({ fleet, appliances });
     await member.engine.startRun(bench.createRun('canary', { ...UPDATE, canary: 1, ends: [1, COUNT] }));
@@ -86,7 +86,7 @@ describe('an interruption of the database between the record of a write and the 
 });
 
 describe('the state of an item during a login', () => {
-  it('an item stays claimed until the login is over, so that a death during the login leaves no unknown outcome', async () => {
+  it('an item is only claimed until its login is over, so a process that dies during the login leaves no unknown outcome', async () => {
     const member = await bench.startMember({ fleet: { inventory: 'login', name: '' } });
     const [appliance] = bench.fleet.appliances;
     let release = (): void => undefined;
@@ -265,7 +265,7 @@ describe('a PostgreSQL without free connections', () => {
 });
 
 describe('an idle engine', () => {
-  it('an idle engine sends at most two statements a second, and starts a run of another engine soon', async () => {
+  it('an idle engine sends at most two statements a second, and still starts a run of another engine soon', async () => {
     const fleet = { inventory: 'idle', name: '' };
     const [one, other] = [await bench.startMember({ fleet }), await bench.startMember({ fleet, node: 'other' })];
     await new Promise((resolve) => setTimeout(resolve, 2500));

@@ -45,7 +45,7 @@ const settle = (): Promise<unknown> =>
 describe('LeaseCoordination', () => {
   const expire = (key: string): Promise<unknown> =>
     databases[0]!.query(`UPDATE gateway_fleet.lease SET expires = clock_timestamp() - interval '1 h' WHERE key = $1`, [key]);
-  it('LeaseCoordination gives a lease to the next process only after it expired', async () => {
+  it('LeaseCoordination gives a lease to the next process only after the lease expired', async () => {
     await settle();
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -67,7 +67,7 @@ describe('LeaseCoordination', () => {
     await first;
   });
 
-  it('LeaseCoordination skips a dead process in the queue', async () => {
+  it('LeaseCoordination skips a process that died while it waited for a lease', async () => {
     await databases[0]!.query(
       `INSERT INTO gateway_fleet.lease (key, holder, expires) VALUES ('dead', 'dead', clock_timestamp() - interval '1 h')`,
     );
@@ -75,7 +75,7 @@ describe('LeaseCoordination', () => {
     expect(await databases[0]!.query(`SELECT FROM gateway_fleet.lease WHERE key = 'dead'`)).toEqual([]);
   });
 
-  it('LeaseCoordination deletes expired values', async () => {
+  it('LeaseCoordination deletes expired shared values', async () => {
     await one.set('kept', 1, 3_600_000);
     await one.set('over', 1, 3_600_000);
     await expire('over');

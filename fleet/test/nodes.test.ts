@@ -93,7 +93,7 @@ describe('two Node-RED instances', () => {
     expect(one.readLog('progress').some(({ run }) => run === 'together')).toBe(true);
   });
 
-  it('two Node-RED instances reject a second start of the same run in either instance', async () => {
+  it('two Node-RED instances both reject a second run with the same id', async () => {
     await one.startRun('nightly');
     await waitUntil(() => one.readReports('nightly').length > 0);
     bench.reset();
@@ -116,12 +116,12 @@ describe('two Node-RED instances', () => {
     expect(other.readLog('error').at(-1)?.envelope?.['summary']).toBe('Ressource sicherstellen: fehlgeschlagen (CONFLICT).');
   });
 
-  it('two Node-RED instances warn in their own language about engines with different databases and tasks with the same name', async () => {
+  it('two Node-RED instances warn about engines with different databases and about tasks with the same name, each in its language', async () => {
     const SAID = [/zwei Flottenaufgaben mit dem Namen doubled,/, /Engines mit verschiedenen Datenbanken.* der Engine eng\./];
     for (const said of SAID) await waitUntil(() => said.test(other.output()), `${String(said)}\n${other.output()}`);
   });
 
-  it('two Node-RED instances run a task flow for each appliance, and an error at the done node fails the item', async () => {
+  it('two Node-RED instances run a task flow for each appliance, and an error in the done node fails the item', async () => {
     bench.fleet
       .getAppliance('vpn-007')
       .fault({ match: ({ path }) => path.includes('system-information'), status: 404, body: '{}', times: Infinity });

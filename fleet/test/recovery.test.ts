@@ -69,7 +69,7 @@ const session = (name: string, hoursAgo: number): void => {
 describe('recovery of a write that may have been sent', () => {
   const PATH = 'users/user-roles/user-role/Users';
 
-  it('recovery of config.ensure sends config.ensure if the appliance does not have the value, and not if it has it', async () => {
+  it('recovery of config.ensure writes only if the appliance does not have the value yet', async () => {
     const input = { path: PATH, body: { description: 'looked at' } };
     expect(await takeOver('config.ensure', input)).toMatchObject({ ok: true, changed: true });
     expect(listRequests('PUT')).toHaveLength(1);
@@ -83,13 +83,13 @@ describe('recovery of a write that may have been sent', () => {
     expect(await takeOver('config.delete', { path })).toMatchObject({ ok: true });
   });
 
-  it('recovery reports config.update as unknown and sends nothing, because it cannot be checked', async () => {
+  it('recovery of config.update is unknown and sends nothing, because nothing shows whether the write happened', async () => {
     const result = await takeOver('config.update', { path: PATH, body: { description: 'blind' } });
     expect(result).toMatchObject({ ok: false, unknown: true, error: { code: 'OUTCOME_UNKNOWN' } });
     expect(listRequests('PUT', 'POST', 'DELETE')).toEqual([]);
   });
 
-  it('recovery ends only sessions that existed before the run started', async () => {
+  it('recovery of an operation that ends sessions ends only sessions that existed before the run', async () => {
     session('j.doe', 5);
     session('j.doe', 0);
     expect(await takeOver('sessions.kill-user', { name: 'j.doe' }, 60)).toMatchObject({ ok: true });
@@ -100,7 +100,7 @@ describe('recovery of a write that may have been sent', () => {
     expect(listRequests('DELETE')).toHaveLength(1);
   });
 
-  it('recovery does not repeat a change of a user who already has the values', async () => {
+  it('recovery of a user change does not repeat it if the user already has the values', async () => {
     const input = { server: 'System Local', username: 'contractor1' };
     expect(await takeOver('users.disable', input)).toMatchObject({ ok: true });
     expect(listRequests('PUT')).toHaveLength(1);
@@ -150,7 +150,7 @@ describe('recovery of a write that may have been sent', () => {
     expect(await takeOver('users.update', secret)).toMatchObject({ ok: false, unknown: true });
   });
 
-  it('recovery of a write that may have been sent is unknown if the check of the appliance fails', async () => {
+  it('recovery has the outcome unknown if the write may have been sent and the appliance cannot be checked', async () => {
     appliance().fault({
       match: ({ method, path }) => method === 'GET' && path.includes('user-role'),
       status: 400,

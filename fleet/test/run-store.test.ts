@@ -75,7 +75,7 @@ describe('lost jobs', () => {
   const readCoordinatorJob = async (run: string): Promise<string> =>
     (await database.query<{ job: string }>('SELECT job FROM gateway_fleet.run WHERE id = $1', [run]))[0]?.job ?? '';
 
-  it('lost jobs of items and coordinators are replaced, and jobs that the queue still has are kept', async () => {
+  it('the run store replaces lost jobs, and keeps jobs that are still in the queue', async () => {
     const { names, boss } = queues;
     await store.createRun(createRequest());
     await store.advanceRun(id);
@@ -105,7 +105,7 @@ describe('lost jobs', () => {
 });
 
 describe('the metrics of a fleet', () => {
-  it('the metrics of a fleet count its runs, items and engines, and leave out other fleets', async () => {
+  it('fleet metrics count runs, items and engines of one fleet only', async () => {
     const fleet = 'measured "fleet"';
     const measured = new RunStore(database, queues, fleet);
     await store.createRun(createRequest());
@@ -141,12 +141,12 @@ describe('item states', () => {
     for (const state of ITEM_STATES.slice(1)) expect(getPreviousStates(state), state).not.toEqual([]);
   });
 
-  it('item states have four final states, of which failed and unknown count as failures', () => {
+  it('item states have four final states; failed and unknown count as failures', () => {
     expect(ITEM_STATES.filter(isFinalState)).toEqual(['ok', 'failed', 'unknown', 'skipped']);
     expect(ITEM_STATES.filter(isFailureState)).toEqual(['failed', 'unknown']);
   });
 
-  it('item states never lead from sending back to claimed, waiting or skipped', () => {
+  it('an item that is sending never returns to claimed, waiting or skipped', () => {
     expect(ALLOWED_NEXT_STATES.sending).not.toContain('claimed');
     expect(ALLOWED_NEXT_STATES.sending).not.toContain('waiting');
     expect(ALLOWED_NEXT_STATES.sending).not.toContain('skipped');
@@ -154,7 +154,7 @@ describe('item states', () => {
 });
 
 describe('createRun', () => {
-  it('createRun accepts a repeated request once and rejects another request with the same id', async () => {
+  it('createRun accepts a repeated request once, and rejects another request with the same id', async () => {
     const one = createRequest();
     expect(await store.createRun(one)).toBe(true);
     expect(await store.createRun(one)).toBe(true);
@@ -162,7 +162,7 @@ describe('createRun', () => {
     expect(await readStates()).toEqual(['waiting', 'waiting', 'waiting', 'waiting']);
   });
 
-  it('createRun accepts one of ten simultaneous requests with the same id', async () => {
+  it('createRun accepts exactly one of ten simultaneous requests with the same id', async () => {
     const results = await Promise.all(Array.from({ length: 10 }, () => store.createRun(createRequest())));
     expect(results.filter(Boolean)).toHaveLength(1);
   });
@@ -212,7 +212,7 @@ describe('an item', () => {
     expect((await store.findRun(id))?.failed).toBe(1);
   });
 
-  it('an item is claimed by one of eight workers that try at the same moment', async () => {
+  it('eight workers that claim an item at the same moment get it only once', async () => {
     await store.createRun(createRequest());
     const names = Array.from({ length: 8 }, (_, index) => `worker-${index}`);
     await Promise.all(names.map((name) => store.recordHeartbeat(name, 60, FINGERPRINT)));
@@ -230,7 +230,7 @@ describe('an item', () => {
     expect((await store.listItems(id))[0]).toMatchObject({ code: 'A\ufffd', message: kept, data: { [kept]: [kept] } });
   });
 
-  it('an item can be released only before its write may have been sent', async () => {
+  it('an item can be released only while none of its writes may have been sent', async () => {
     await store.createRun(createRequest());
     const claim = await claimItem(0);
     await store.releaseItem(claim);
@@ -408,7 +408,7 @@ describe('Database', () => {
     expect(tries).toBe(2);
   });
 
-  it('Database does not retry a permanent error, and its message for a full disk says what to do', async () => {
+  it('Database does not retry a permanent error, and its error for a full disk says what to do', async () => {
     await expect(database.retryUntilAvailable(() => raise('42501'))).rejects.toMatchObject({ code: '42501' });
     expect(toDatabaseError(await raise('53100').catch((fault: unknown) => fault))).toMatchObject({
       code: 'CONNECTION',

@@ -31,7 +31,7 @@ describe('ElapsedTime', () => {
 });
 
 describe('run request', () => {
-  it('the request of a run rejects names and inputs with characters that PostgreSQL cannot store', () => {
+  it('a run rejects names and inputs with characters that PostgreSQL cannot store', () => {
     for (const odd of ODD) {
       expect(fault(() => readRunId(odd, () => 'fresh'))).toMatchObject({ code: 'BAD_INPUT' });
       for (const input of [{ body: { description: odd } }, { [odd]: 1 }])
@@ -44,7 +44,7 @@ describe('run request', () => {
 });
 
 describe('item outcome', () => {
-  it('the outcome of an item replaces addresses with the name of the appliance, even if the name has replacement patterns', () => {
+  it('an item outcome has the appliance name in place of each address, even if the name contains replacement patterns', () => {
     const clean = createAddressRedactor("$& $' $1 a", 'https://VPN.example.com:8443/gate');
     expect(clean('at https://VPN.example.com:8443/gate, https://vpn.example.com:8443, vpn.example.com:8443 and vpn.example.com')).toBe(
       "at $& $' $1 a, $& $' $1 a, $& $' $1 a and $& $' $1 a",
@@ -52,7 +52,7 @@ describe('item outcome', () => {
     expect(createAddressRedactor('vpn', undefined)('as it is')).toBe('as it is');
   });
 
-  it('the outcome of an item stores the code and at most 500 characters of the message of a failure', () => {
+  it('an item outcome stores the error code and at most 500 characters of the error message', () => {
     const thrown = new GatewayError('CONFLICT', 'x'.repeat(501), { sent: false });
     expect(toFailureOutcome(thrown, String)).toEqual({ state: 'failed', changed: null, code: 'CONFLICT', message: `${'x'.repeat(500)}…` });
     expect(toFailureOutcome(new GatewayError('OUTCOME_UNKNOWN', 'y'.repeat(500)), String)).toMatchObject({
@@ -61,7 +61,7 @@ describe('item outcome', () => {
     });
   });
 
-  it('the outcome of an item stores no address in messages of failures and no secret in plans', () => {
+  it('an item outcome contains no address in error messages and no secret in plans', () => {
     const clean = createAddressRedactor('vpn', 'https://vpn.example.com');
     const thrown = new GatewayError('CONNECTION', 'vpn.example.com refused the connection.', { sent: false });
     expect(toFailureOutcome(thrown, clean)).toMatchObject({ message: 'vpn refused the connection.' });
@@ -78,7 +78,7 @@ describe('item outcome', () => {
     expect(toSuccessOutcome({ ...outcome, many: null }, true, clean)).toEqual({ ...parts, state: 'ok', data: { a: 1 } });
   });
 
-  it('the outcome of an item is read from the message of a flow, with any form of error', () => {
+  it('an item outcome is read from the message of a flow, whatever the form of its error', () => {
     expect(toTaskOutcome({ payload: 1, error: null })).toEqual({ state: 'ok', changed: null, data: 1 });
     expect(toTaskOutcome({ payload: 1, error: 'refused' })).toEqual({
       state: 'failed',
@@ -93,7 +93,7 @@ describe('item outcome', () => {
     for (const odd of [0, false, { message: 5 }, []]) expect(toTaskOutcome({ error: odd })).toMatchObject({ message: 'The flow failed.' });
   });
 
-  it('the outcome of a task stores the size of XML and binary data, and no circular data or secrets', () => {
+  it('a task outcome stores only the size of XML and binary data, and no circular data or secrets', () => {
     expect(toStorableData(' \n<configuration/>ä')).toEqual({ bytes: 20 });
     const bytes = { bytes: 3 };
     expect(toStorableData({ file: Buffer.from('abc'), all: [Buffer.from('abc')] })).toEqual({ file: bytes, all: [bytes] });

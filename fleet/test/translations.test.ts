@@ -19,16 +19,16 @@ const textAt = (key: string): unknown =>
   key.split('.').reduce<unknown>((texts, part) => (texts as Record<string, unknown> | undefined)?.[part], catalog);
 
 describe('fleet texts', () => {
-  it('fleet texts have the same languages as the main package', () => {
+  it('the fleet package is translated into the same languages as the main package', () => {
     expect(languagesOf(folder)).toEqual(languagesOf(join(folder, '..')));
   });
 
-  it('fleet texts are the same in the runtime and in the catalog', () => {
+  it('the runtime texts of the fleet equal the texts in its catalog', () => {
     expect(textAt('fleet.status')).toEqual(STATUS_TEXTS);
     for (const [key, english] of Object.entries({ ...TITLE_TEXTS, ...MESSAGE_TEXTS })) expect(textAt(key), key).toBe(english);
   });
 
-  it('fleet texts have no further colon in property lines of the help, because Node-RED cuts the line there', () => {
+  it('property lines in the fleet help have only one colon, because Node-RED cuts the line at a second one', () => {
     const lines = help.split('\n').filter((line) => line.startsWith(': '));
     expect(lines.length).toBeGreaterThan(15);
     expect(lines.filter((line) => !/^: \S+ \([^)]*\) : [^:]+$/.test(line))).toEqual([]);

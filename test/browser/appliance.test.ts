@@ -48,7 +48,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.done();
   });
 
-  it('the dialog of an appliance stores the journal folder, and opens *Advanced* if one is set', async () => {
+  it('the dialog of an appliance stores the journal folder, and shows *Advanced* unfolded if one is set', async () => {
     await rig.editor.openNode('ap2');
     expect(await rig.editor.visible('#node-config-input-journal')).toBe(false);
     await rig.editor.page.click('.gateway-advanced > summary');
@@ -87,7 +87,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     expect(asDeployAsks).not.toContain('ap2');
   });
 
-  it('the dialog of an appliance shows an error for an empty input only after it was used', async () => {
+  it('the dialog of an appliance marks an empty input as an error only after the user used the input', async () => {
     await rig.editor.openNode('ap2');
     expect(await rig.editor.visible('[data-error="password"]')).toBe(false);
     await rig.editor.input('node-config-input-password', '');
@@ -114,7 +114,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('the dialog of an appliance sends the values of the dialog to the connection test, and shows the response as text', async () => {
+  it('the dialog of an appliance sends its current values to the connection test, and shows the response as plain text', async () => {
     let sent: Record<string, unknown> = {};
     const answers = [
       { ok: true, system: { 'host-name': 'vpn-1', 'hardware-model': 'M1', 'os-version': '9.1' }, ms: 41.6 },
@@ -143,7 +143,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('the dialog of an appliance offers to pin the responding appliance, and reports whether it is the pinned one', async () => {
+  it('the dialog of an appliance offers to pin the responding appliance, and shows whether it is the pinned one', async () => {
     const system = { 'host-name': 'vpn-1', 'serial-number': '<b>A1</b>', 'machine-id': 'M9' };
     await rig.editor.page.route('**/gateway-appliance/test', (route) => route.fulfill({ json: { ok: true, system, ms: 1 } }));
     await rig.editor.openNode('ap2');
@@ -170,7 +170,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('the dialog of an appliance shows the error of the runtime for a port where no server listens', async () => {
+  it('the dialog of an appliance shows the connection error for a port where no server listens', async () => {
     await rig.editor.openNode('ap2');
     await rig.editor.input('node-config-input-url', 'https://127.0.0.1:1');
     await rig.editor.input('node-config-input-username', 'admin');

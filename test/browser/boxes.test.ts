@@ -122,7 +122,7 @@ inBothEditors('the panels beside the fields', (rig) => {
     ],
   ];
 
-  it.each(boxes)('the texts in boxes of the editor have enough contrast in light and dark: %s', async (what, id, open, close) => {
+  it.each(boxes)('the texts in info boxes of the editor have enough contrast in light and dark: %s', async (what, id, open, close) => {
     for (const dark of rig.version === 5 ? [false, true] : [false]) {
       await rig.editor.page.evaluate((on) => document.documentElement.classList.toggle('nr-theme-dark', on), dark);
       await rig.editor.openNode(id);

@@ -23,7 +23,7 @@ inBothEditors('the canvas and the palette', (rig) => {
       return badge && !badge.classList.contains('hide') ? (badge.textContent ?? '') : '';
     }, id);
 
-  it('nodes in the editor show dialogs with enough contrast in light and dark', async () => {
+  it('the dialogs of the nodes have enough contrast in light and dark', async () => {
     const themes = rig.version === 5 ? [false, true] : [false];
     for (const dark of themes) {
       await rig.editor.page.evaluate((on) => document.documentElement.classList.toggle('nr-theme-dark', on), dark);
@@ -84,7 +84,7 @@ inBothEditors('the canvas and the palette', (rig) => {
     await expect.poll(() => readBadge(id)).toBe(marks);
   });
 
-  it('nodes in the editor show a translated label and port labels for every operation', async () => {
+  it('nodes in the editor show translated labels and port labels for every operation', async () => {
     const seen = await rig.editor.page.evaluate(
       (ids) =>
         ids.map((id) => {

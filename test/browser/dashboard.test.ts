@@ -33,7 +33,7 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
   const asked = (text: string | RegExp) => page.locator('.v-snackbar__wrapper', { hasText: text });
   const theirs = () => demo.simulator.state.sessions.findNumbers({ name: USER, prefix: false }).length;
 
-  it('the dashboard finds a user, asks before it ends a session, and removes the ended session from the table', async () => {
+  it('the dashboard finds a user, asks for confirmation, ends a session, and removes the session from the table', async () => {
     await open('');
     await rows('Sessions', 'anna.weber').first().waitFor();
     await page.getByRole('textbox', { name: 'Search' }).fill(USER);
@@ -126,7 +126,7 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
     await asked(/422|refused/).waitFor();
   });
 
-  it('the dashboard follows the dark theme of the system, and shows cards instead of tables on a phone', async () => {
+  it('the dashboard uses the dark theme of the system, and shows cards instead of tables on a phone', async () => {
     const background = () =>
       page.evaluate(() => getComputedStyle(document.querySelector('.nrdb-ui-group .v-card') as Element).backgroundColor);
     const light = await background();

@@ -36,7 +36,7 @@ inBothEditors('the dialogs of all operations', (rig) => {
   });
 
   // The shortest of each area: that Done changes nothing is seen of all of them below.
-  it.each(names)('the dialogs leave the operations of gateway-%s unchanged after Done', async (of) => {
+  it.each(names)('the dialogs leave every operation of gateway-%s unchanged after Done', async (of) => {
     const [shortest] = rig.operations(of).sort(([, , one], [, , other]) => Object.keys(one).length - Object.keys(other).length);
     if (!shortest) throw new Error(`No operation of ${of}`);
     const id = idOf(shortest[0], shortest[1]);
@@ -72,7 +72,7 @@ inBothEditors('the dialogs of all operations', (rig) => {
 
   // Each dialog is tested here in one line of Node-RED, and in another language in the other line by languages.test.ts.
   it.each(names)(
-    'the dialogs show exactly the fields of each operation of gateway-%s, do not overflow, and store every change',
+    'the dialogs of gateway-%s show exactly the fields of each operation, do not overflow, and store every change',
     async (areaName) => {
       const all = rig.operations();
       for (const [at, [area, name, fields]] of all.entries()) {
@@ -97,7 +97,7 @@ inBothEditors('the dialogs of all operations', (rig) => {
     },
   );
 
-  it('the dialogs store no entry for a field that is reset to its default', async () => {
+  it('the dialogs store nothing for a field that is reset to its default', async () => {
     await rig.editor.openNode('sessions-kill-user');
     await rig.editor.setField('max', { type: 'default', value: '' });
     await rig.editor.done();

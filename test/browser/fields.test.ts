@@ -67,7 +67,7 @@ inBothEditors('a field row', (rig) => {
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: 'hunter2' });
     });
 
-    it('a field keeps the default after a click without input', async () => {
+    it('a field keeps its default if the user clicks it without typing', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await click('server');
       expect(await rig.editor.complaint('server')).toBe('');
@@ -77,7 +77,7 @@ inBothEditors('a field row', (rig) => {
       expect((await rig.editor.field('people')).type).toBe('default');
     });
 
-    it('a field opens the menu of a choice and stores the selected value', async () => {
+    it('a choice field opens its menu and stores the selected value', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await click('mode');
       await rig.editor.page.click('.red-ui-typedInput-options:visible a[value="slow"]');
@@ -108,7 +108,7 @@ inBothEditors('a field row', (rig) => {
   });
 
   describe('with names from the appliance', () => {
-    it('a field lists matching objects of an undeployed appliance while the user types', async () => {
+    it('a lookup field lists matching objects of an undeployed appliance while the user types', async () => {
       const id = await open();
       await click('server');
       expect(await options()).toEqual(['Administrators', 'System Local']);
@@ -126,7 +126,7 @@ inBothEditors('a field row', (rig) => {
       expect((await rig.editor.verdict(id)).errors).toEqual([]);
     });
 
-    it('a field names the field that must be selected first, and the object that may not be read', async () => {
+    it('a lookup field names the field that must be selected first, and the object that may not be read', async () => {
       await open();
       await click('username');
       await rig.editor.page.waitForSelector('.gateway-list-bad');
@@ -143,7 +143,7 @@ inBothEditors('a field row', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('a field keeps and marks a missing object, and shows an error if the appliance does not respond', async () => {
+    it('a lookup field keeps and marks a missing object, and shows an error if the appliance does not respond', async () => {
       await open({ fields: { server: { type: 'str', value: 'Gone' } } });
       await rig.editor.page.click('[data-field="server"] [data-tool="pick"]');
       expect(await options()).toContain('System Local');
@@ -161,7 +161,7 @@ inBothEditors('a field row', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('a field shows the cached list first, and then the current list', async () => {
+    it('a lookup field shows the cached list first, and then the current list', async () => {
       const server = { type: 'str', value: 'System Local' };
       const id = await open({ fields: { server } });
       await rig.editor.done();
@@ -208,7 +208,7 @@ inBothEditors('a field row', (rig) => {
   });
 
   describe('with a filter', () => {
-    it('a field shows the filter as conditions, and as JSON after one click', async () => {
+    it('a filter field shows the filter as conditions, and as JSON after one click', async () => {
       await open({ type: 'gateway-sessions', operation: 'kill-matching' });
       await click('filter');
       await rig.editor.page.waitForSelector('.gateway-condition');
@@ -249,7 +249,7 @@ inBothEditors('a field row', (rig) => {
       ['{"nope":"x"}', /nope/],
       ['{"source-ip":"10.0.0.999"}', /not an address/],
       ['{"source-ip":"10.0.0.9"}', /^$/],
-    ])('a field shows the error of the runtime for the filter %s', async (value, words) => {
+    ])('a filter field shows the runtime error for the filter %s', async (value, words) => {
       await open({ type: 'gateway-sessions', operation: 'kill-matching', fields: { filter: { type: 'json', value } } });
       expect(await rig.editor.complaint('filter')).toMatch(words);
       await rig.editor.cancel();
@@ -257,7 +257,7 @@ inBothEditors('a field row', (rig) => {
   });
 
   describe('with a path', () => {
-    it('a field browses the tree level by level, and turns a path segment into a value of the message', async () => {
+    it('a path field browses the tree level by level, and can take a path segment from the message', async () => {
       const id = await open({ type: 'gateway-config', operation: 'get' });
       await rig.editor.page.click('[data-field="path"] [data-tool="tree"]');
       await rig.editor.page.waitForSelector('.gateway-browser');
@@ -309,7 +309,7 @@ inBothEditors('a field row', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('a field loads the current resource into the body, and shows the differences', async () => {
+    it('a body field loads the current resource into the body, and shows the differences', async () => {
       const path = { type: 'str', value: 'users/user-roles/user-role/Users' };
       await open({ type: 'gateway-config', operation: 'update', fields: { path } });
       await rig.editor.page.click('[data-field="body"] [data-tool="current"]');

@@ -5,7 +5,7 @@ inBothEditors('the dialog of an action node', (rig) => {
   describe('fields', () => {
     afterEach(() => rig.editor.cancel());
 
-    it('a dialog shows the default source of each field', async () => {
+    it('a dialog shows where each field takes its value from by default', async () => {
       await rig.editor.openNode('tr1');
       const words = async (name: string): Promise<string> => rig.editor.text(`[data-field="${name}"] .gateway-default`);
       expect(await words('server')).toBe('from msg.payload.server, or type a value');
@@ -20,7 +20,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await words('body')).toBe('from msg.payload.body or msg.payload, or type a value');
     });
 
-    it('a field says in words that its value is required', async () => {
+    it('a field shows in words that it is required', async () => {
       await rig.editor.openNode('tr1');
       expect(await rig.editor.text('[data-field="server"] label')).toMatch(/^Server ?required$/);
       expect(await rig.editor.text('[data-field="amount"] label')).toBe('Amount');
@@ -124,7 +124,7 @@ inBothEditors('the dialog of an action node', (rig) => {
   });
 
   describe('secrets', () => {
-    it('unchanged secrets stay in the credentials', async () => {
+    it('the dialog keeps unchanged secrets in the credentials', async () => {
       await rig.editor.openNode('tr2');
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: '__PWRD__' });
       await rig.editor.input('node-input-name', 'renamed');
@@ -137,7 +137,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(node.credentials).toBeUndefined();
     });
 
-    it('entered secrets are stored as credentials, never in the flow', async () => {
+    it('the dialog stores entered secrets as credentials, never in the flow', async () => {
       await rig.editor.openNode('tr2');
       await rig.editor.setField('code', { type: 'cred', value: 'planted-3' });
       await rig.editor.done();
@@ -147,7 +147,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(rest.fields).toMatchObject({ code: { type: 'cred', value: '' } });
     });
 
-    it('a secret is removed together with its field', async () => {
+    it('the dialog removes a secret together with its field', async () => {
       await rig.editor.openNode('tr2');
       await rig.editor.chooseOperation('wipe');
       await rig.editor.done();
@@ -160,7 +160,7 @@ inBothEditors('the dialog of an action node', (rig) => {
   });
 
   describe('the node', () => {
-    it('the node adds and removes the output for failures', async () => {
+    it('the node has an output for failures only while the option is set', async () => {
       await rig.editor.openNode('sessions-list');
       await rig.editor.input('node-input-failures', 'output');
       await rig.editor.done();
@@ -172,7 +172,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect((await rig.editor.exported('start')).wires).toEqual([['sessions-list', 'tr1']]);
     });
 
-    it('the node adds the output for approvals as the last one, and moves its wires with it', async () => {
+    it('the node adds the output for approvals as the last one, and keeps its wires on it', async () => {
       const id = 'sessions-kill';
       const minutes = (): Promise<boolean> => rig.editor.visible('.gateway-approval-minutes');
       const set = async (values: Record<string, string | boolean>): Promise<Record<string, unknown>> => {
@@ -201,7 +201,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       await set({ approval: false, approvalMinutes: '60' });
     });
 
-    it('the node shows the runtime defaults of a handwritten node, and keeps its properties and wires', async () => {
+    it('a handwritten node shows the runtime defaults, and keeps its properties and wires', async () => {
       const silent = { type: 'gateway-trial', z: 'f1', x: 200, y: 240, appliance: 'ap1', operation: 'create' };
       await rig.editor.import([
         { ...silent, id: 'bare1', wires: [['bare3']] },
@@ -291,7 +291,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       });
     });
 
-    it('the node groups the operations of the configuration by what a user wants to do', async () => {
+    it('the dialog of gateway-config groups its operations by what a user wants to do', async () => {
       await rig.editor.openNode('config-get');
       await rig.editor.page.click('#node-input-operation + .red-ui-typedInput-container .red-ui-typedInput-option-trigger');
       const labels = await rig.editor.page.$$eval('.red-ui-typedInput-options:not([style*="none"]) a', (options) =>
@@ -313,7 +313,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await rig.editor.exported('tr4')).toMatchObject({ operation: 'explode', operationType: 'op' });
     });
 
-    it('the node deploys fields and credentials separately, and reloads them unchanged', async () => {
+    it('the node deploys fields and credentials separately, and loads both unchanged', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'Local' });
       await rig.editor.setField('password', { type: 'cred', value: 'planted-5' });

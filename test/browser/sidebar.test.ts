@@ -70,7 +70,7 @@ describe.skipIf(skipped).each(lines)('the sidebar in Node-RED $version', ({ vers
   const click = (selector: string): Promise<void> => editor.page.locator(selector).last().click();
   const write = (user: string): boolean => sim.requests.some(({ method, path }) => method === 'PUT' && path.includes(user));
 
-  it('a recipe makes a webhook that ends the sessions of a user, within six clicks from an empty tab', async () => {
+  it('the webhook recipe takes at most six clicks from an empty tab to a flow that ends sessions', async () => {
     const { page } = editor;
     await page.evaluate(() => {
       RED.workspaces.show('t1');
@@ -105,7 +105,7 @@ describe.skipIf(skipped).each(lines)('the sidebar in Node-RED $version', ({ vers
     expect(await page.evaluate(countInvalid)).toBe(0);
   });
 
-  it('the sidebar undoes an outcome after its plan was shown, and approves a waiting plan', async () => {
+  it('the sidebar shows the plan of an undo before performing it, and approves a waiting plan', async () => {
     const { page } = editor;
     const press = (id: string): Promise<unknown> => fetch(`${nodeRed.url}/inject/${id}`, { method: 'POST' });
     sim.requests.length = 0;
@@ -123,7 +123,7 @@ describe.skipIf(skipped).each(lines)('the sidebar in Node-RED $version', ({ vers
     expect(write('contractor1')).toBe(true);
   });
 
-  it('the sidebar contacts an appliance only when it is refreshed', async () => {
+  it('the sidebar sends a request to an appliance only when the user refreshes it', async () => {
     const { page } = editor;
     await page.evaluate(() => RED.workspaces.show('t2'));
     sim.requests.length = 0;

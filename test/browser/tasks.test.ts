@@ -201,7 +201,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     expect(editor.complaints.splice(0)).toEqual([]);
   };
 
-  it('a new user lists the sessions', async () => {
+  it('a new user lists the sessions by clicks', async () => {
     await hand.place('gateway-sessions', 360, 80);
     await hand.operation('list');
     await hand.startWithInject();
@@ -214,7 +214,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await within('list sessions', 9);
   });
 
-  it('a new user disables a user whose server and name are picked from lists', async () => {
+  it('a new user disables a user by picking server and name from lists', async () => {
     await hand.place('gateway-users', 360, 80);
     await hand.operation('disable');
     await hand.pick('server', 'System Local');
@@ -227,7 +227,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await within('disable a user', 8);
   });
 
-  it('a new user ends sessions from a webhook', async () => {
+  it('a new user builds a webhook that ends sessions', async () => {
     await hand.place('http in', 120, 80);
     await hand.open('http in');
     await hand.click('#node-input-url');
@@ -247,7 +247,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await within('webhook ends sessions');
   });
 
-  it('a new user reads a value of the configuration, changes it and writes it back', async () => {
+  it('a new user reads a configuration value, changes it and writes it back', async () => {
     await hand.place('gateway-config', 360, 80);
     await hand.operation('update');
     // The tree of a new node opens by itself.
@@ -268,7 +268,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await within('read, change, write back', 9);
   });
 
-  it('a new user backs up every night', async () => {
+  it('a new user sets up a nightly backup', async () => {
     await hand.place('gateway-backup', 360, 80);
     await hand.operation('run');
     // The folder of a new node opens by itself.

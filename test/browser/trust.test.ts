@@ -54,7 +54,7 @@ inBothEditors('trusting a certificate', (rig) => {
     await rig.editor.undo();
   });
 
-  it('a trusted certificate is removed by Cancel', async () => {
+  it('Cancel removes a certificate that was trusted in the dialog', async () => {
     const before = await configurations();
     await rig.editor.openNode('ap2');
     await rig.editor.input('node-config-input-tls', '_ADD_');
@@ -67,7 +67,7 @@ inBothEditors('trusting a certificate', (rig) => {
     expect(await configurations()).toEqual(before);
   });
 
-  it('a trusted certificate requires the password again for another address, but not for the old one', async () => {
+  it('trusting a certificate requires the password again if the address was changed', async () => {
     await rig.editor.openNode('ap1');
     const password = (): Promise<string> => rig.editor.page.inputValue('#node-config-input-password');
     const url = await rig.editor.page.inputValue('#node-config-input-url');

@@ -116,7 +116,7 @@ describe('recipes', () => {
     await vi.waitFor(() => expect(arrived['Warning']).toEqual(arrived['Report']), { timeout: 10_000 });
   });
 
-  it('recipes have texts for each field, unique nodes and wires to nodes that exist', () => {
+  it('recipes have a text for each field, unique node ids, and wires to existing nodes', () => {
     for (const { name, fields, build: create } of RECIPES) {
       for (const key of ['title', 'help', 'then']) expect(text(`recipe.${name}.${key}`)).not.toBe(`recipe.${name}.${key}`);
       for (const field of fields)

@@ -9,7 +9,7 @@ const LIST = {
   entries: [{ value: 'vpn-1' }, { value: 'vpn of Berlin' }],
 };
 
-it('Select suggests tags with their counts and names in quotation marks if they have spaces', () => {
+it('the field Select suggests tags with their counts, and puts names with spaces in quotation marks', () => {
   expect(createSuggestions('', LIST).map(({ label }) => label)).toEqual(['tag:eu (12)', 'tag:lab (1)', 'vpn-1', '"vpn of Berlin"']);
   expect(createSuggestions('tag:l', LIST)).toEqual([{ value: 'tag:lab', label: 'tag:lab (1)' }]);
 });

@@ -64,7 +64,7 @@ describe('every button of the demo', () => {
     await running?.end();
   });
 
-  it('the demo starts with nothing to change and with local accounts for the signed-in users', async () => {
+  it('the demo starts with no pending changes and with local accounts for the signed-in users', async () => {
     const flows = (await (await fetch(`${running.nodeRed.url}/flows`)).json()) as FlowNode[];
     expect(flows.filter(({ name }) => String(name).startsWith('Change first'))).toEqual([]);
     expect(flows.filter(({ name }) => String(name).startsWith('Nothing to change here'))).toHaveLength(names.length);

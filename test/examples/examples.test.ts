@@ -100,7 +100,7 @@ function referencesOf(node: FlowNode): string[] {
 /** Nodes that two imported examples share. Node-RED has one dashboard. */
 const SHARED = ['gateway-appliance', 'gateway-inventory', 'tls-config', 'ui-base', 'ui-theme'];
 
-it('example flows share identical appliance and certificate nodes, except the example that waits for a code', () => {
+it('example flows use identical appliance and certificate nodes, except the example with a one-time code', () => {
   const shared = exampleNames().map((example) => readExample(example).filter((node) => SHARED.includes(node.type)));
   expect(shared.filter((nodes) => nodes.some(waitsForCode))).toHaveLength(1);
   // Except the license server.
@@ -233,7 +233,7 @@ describe('the webhook', () => {
     }
   });
 
-  it('the webhook sends nothing to an appliance with an untrusted certificate', async () => {
+  it('the webhook sends nothing to an appliance whose certificate is not trusted', async () => {
     const demo = await startDemo({ names: webhook, ca: () => selfSigned(['127.0.0.1']).cert });
     try {
       expect(await post(demo.nodeRed.url, TOKEN, USER)).toMatchObject({ status: 502, body: { code: 'TLS' } });

@@ -87,7 +87,7 @@ describe('the test of all appliances of an inventory', () => {
     });
   });
 
-  it('the test of all appliances of an inventory uses the changed settings of the dialog, and the deployed ones for the rest', async () => {
+  it('the test of all appliances uses the changed settings of the dialog, and the deployed settings for everything else', async () => {
     await deploy({ defaults: '{"realm": "Nobody"}' });
     expect(await ask(dialog(untouched))).toMatchObject({ ok: true, well: 1 });
     expect(await ask({ id: 'inv1' })).toMatchObject({ ok: true, well: 0 });
@@ -95,7 +95,7 @@ describe('the test of all appliances of an inventory', () => {
       expect(await ask(dialog({ credentials }))).toMatchObject({ ok: true, well: 1 });
   });
 
-  it('the connection test of an inventory sends a stored password only to the address it was deployed for', async () => {
+  it('the connection test of an inventory sends a stored password only to the address that it was deployed for', async () => {
     await deploy();
     const answer = await ask(dialog({ ...untouched, list: list(2) }));
     expect(answer).toMatchObject({
@@ -111,7 +111,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(await ask(dialog({ list: list(2), credentials: TYPED }))).toMatchObject({ well: 2 });
   });
 
-  it('the test of all appliances of an inventory does not send a stored password to the address of another set, even if sets are renamed', async () => {
+  it('the test of all appliances does not send a stored password to the address of another credential set, even if sets are renamed', async () => {
     const sets = {
       sets: 'eu us',
       list: JSON.stringify([
@@ -142,7 +142,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(sent()).toEqual([0, 0]);
   });
 
-  it('the test of all appliances of an inventory does not send a stored password through a changed proxy, even if entries name the proxy', async () => {
+  it('the test of all appliances does not send a stored password through a changed proxy, even if entries name the proxy', async () => {
     const proxy = { id: 'p1', type: 'http proxy', name: 'corporate', url: 'http://127.0.0.1:1', noproxy: [] };
     const named = { list: list(1, { proxy: 'corporate' }) };
     await rig.deploy({
@@ -157,7 +157,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(typed.rows).toMatchObject([refused('BAD_CONFIG', /no usable URL/)]);
   });
 
-  it('the connection test of an inventory sends no other stored secret either, and asks for a second password too', async () => {
+  it('the connection test of an inventory protects every stored secret like the password, and asks for a second password too', async () => {
     const other = await startSimulatedFleet(1, { password: PASSWORD, secondFactor: { password: 'planted second' } });
     try {
       await deploy({}, { ...TYPED, secondUsername: 'stored-name', secondPassword: 'planted second' });
@@ -217,7 +217,7 @@ describe('the test of all appliances of an inventory', () => {
       expect(sent()).toEqual([0, 0]);
     });
 
-    it('the connection test reads secrets from the deployed environment prefix, for the deployed addresses only', async () => {
+    it('the connection test reads secrets with the deployed environment prefix only for the deployed addresses', async () => {
       const environment = { secrets: 'environment', prefix: 'DRAFT' };
       await deploy(environment, {});
       expect(await ask(dialog({ ...environment, list: list(2) }))).toMatchObject({ well: 1, rows: [refused(), { ok: true }] });
@@ -246,7 +246,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(await ask(dialog({ ...untouched, secrets: 'folder', secretsFolder: folder }))).toMatchObject(refused('BAD_CONFIG', /deploy/));
   });
 
-  it('the connection test of an inventory limits guesses of passwords', async () => {
+  it('the connection test of an inventory limits password guesses', async () => {
     await deploy();
     const four = {
       sets: 'a b c',
@@ -273,7 +273,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(sent()).toEqual(before);
   });
 
-  it('the connection test of an inventory reports an error in the common settings', async () => {
+  it('the connection test of an inventory reports an error in the defaults', async () => {
     const proxies = ['p1', 'p2'].map((id) => ({ id, type: 'http proxy', name: 'twice', url: 'http://127.0.0.1:1', noproxy: [] }));
     // An id goes before a name.
     const named = { id: 'p0', type: 'http proxy', name: 'p1', url: 'no url', noproxy: [] };
@@ -295,7 +295,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(own).toMatchObject(refused('CONNECTION', /proxy/));
   });
 
-  it('the connection test of an inventory does not pause after rejections at different addresses', async () => {
+  it('the connection test of an inventory does not pause if several addresses reject the credentials', async () => {
     await deploy();
     const two = JSON.stringify(
       fleet.entries.flatMap((one) => ['', 'a'].map((credentials) => ({ ...one, name: one.name + credentials, credentials }))),
@@ -306,7 +306,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(await ask(dialog(untouched))).toMatchObject({ ok: true, well: 1 });
   });
 
-  it('the connection test of an inventory limits guesses also if wrong credentials are answered with 403', async () => {
+  it('the connection test of an inventory limits password guesses also if the appliance answers wrong credentials with 403', async () => {
     await deploy();
     const [appliance] = fleet.appliances;
     appliance?.fault({ match: ({ path }) => path.includes('realm_auth'), status: 403, body: '{}', times: Infinity });
@@ -318,7 +318,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(await ask(dialog({ credentials: TYPED }))).toMatchObject({ ok: false, code: 'LOGIN_PAUSED' });
   });
 
-  it('the connection test of an inventory limits guesses of one password in many realms, typed or stored', async () => {
+  it('the connection test of an inventory limits guesses of one password in many realms, whether the password is typed or stored', async () => {
     await deploy();
     const realms = JSON.stringify(
       ['Admin Users', 'one', 'two', 'three'].map((realm) => ({ ...fleet.entries[0], name: `of ${realm}`, realm })),

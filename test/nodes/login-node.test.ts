@@ -35,7 +35,7 @@ describe('a login whose second factor comes by message', () => {
     expect(simulator.requests.filter(({ path }) => path === LOGIN_PATH)).toHaveLength(2);
   });
 
-  it('a login with a second factor from a message can have several steps', async () => {
+  it('a login with codes from messages can have several steps', async () => {
     const { gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'second one', steps: 2 } }, flow);
     const first = (await gateway.run('login.login')).data as { resumeId: string };
     const second = (await gateway.run('login.resume', { code: 'second one', resumeId: first.resumeId })).data as {
@@ -46,7 +46,7 @@ describe('a login whose second factor comes by message', () => {
     expect((await gateway.run('login.resume', { code: 'second one' })).data).toEqual({ state: 'ready' });
   });
 
-  it('a login with a second factor from a message can be discarded', async () => {
+  it('a login with a code from a message can be discarded', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(factor, flow);
     await gateway.run('login.login');
     expect((await gateway.run('login.forget')).data).toEqual({ state: 'none' });

@@ -35,7 +35,7 @@ describe('the exchange log', () => {
     expect(JSON.stringify(found)).not.toContain('planted');
   });
 
-  it('the exchange log records the error code of an exchange without an answer', async () => {
+  it('the exchange log records the error code of an exchange without a response', async () => {
     const server = await startRawServer((_asked, socket) => void socket.destroy());
     const gateway = gatewayFor(server);
     await expectFailure(gateway.run('sessions.kill', { 'session-id': 'planted' }));
@@ -85,7 +85,7 @@ describe('the history of a gateway', () => {
     expect(history.toLogEntry(noted)).toEqual(history.list()[0]);
   });
 
-  it('the history of a gateway keeps only the shown part of a long path, and drops the oldest entries', () => {
+  it('the history of a gateway cuts long paths to the part that it shows, and drops the oldest entries', () => {
     const history = new ExchangeLog('/gw');
     const [short, long] = [1000, 1001].map((length) => history.add('GET', `${INFO_PATH}/`.padEnd(length, 'x'), 200, 1).path);
     expect([short?.length, long]).toEqual([1000, '/api/v1/system/system-information/*']);
@@ -266,7 +266,7 @@ describe('a support bundle', () => {
     expect((await run).code).toBe('ABORTED');
   });
 
-  it('a support bundle names the release of this package from its folder', () => {
+  it('a support bundle contains the version of the package in its folder', () => {
     const root = createTemporaryFolder();
     const place = (...path: string[]): string => join(root, ...path);
     mkdirSync(place('a', 'b', 'c', 'd'), { recursive: true });
@@ -280,7 +280,7 @@ describe('a support bundle', () => {
     expect(findPackageVersion(createTemporaryFolder())).toBe('unknown');
   });
 
-  it('a support bundle sends nothing else after a rejected login, skips roles without a realm, and can be canceled', async () => {
+  it('a support bundle sends nothing more after a rejected login, skips roles without a realm, and can be canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const refused = (await bundle(gateway)).data;
     expect([refused.appliance['code'], codesOf(refused)]).toEqual(['LOGIN_REJECTED', ['no-guard-rails']]);
@@ -308,7 +308,7 @@ describe('a support bundle', () => {
     ['10', false],
     ['9', true],
     ['0', false],
-  ])('a support bundle reports a role with an idle timeout of %s: %s', async (idle, told) => {
+  ])('a support bundle warns about a role with an idle timeout of %s: %s', async (idle, told) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { items } = simulator.state.configuration.collection('administrators', 'admin-roles', 'admin-role');
     for (const role of items.values()) role.resource('general', 'session-options').values.set('idle-timeout', idle);
@@ -350,7 +350,7 @@ describe('a support bundle', () => {
     expect([codes(5, 0.1), codes(7, 1), codes(14, 2.5), codes(7, 2)]).toEqual([[], ['many-logins'], [], []]);
   });
 
-  it('a support bundle contains only settings that are known to be safe to show', () => {
+  it('a support bundle contains only settings that are listed as safe to show', () => {
     const everything: Required<Settings> = {
       ...PLANTED,
       url: 'https://vpn.example.com/planted',

@@ -65,7 +65,7 @@ describe('the overview', () => {
     expect(rig.sim.requests).toEqual([]);
   });
 
-  it('the overview shows values with their time only after a refresh', async () => {
+  it('the overview shows values and their time only after the user refreshes it', async () => {
     await rig.deploy({ nodes: [] });
     expect(await post('refresh', { id: 'a1' })).toEqual({ ok: true });
     const { contact, sessions, licenses, outcomes } = await first();
@@ -78,19 +78,19 @@ describe('the overview', () => {
     expect(rig.sim.requests).toHaveLength(requests);
   });
 
-  it('the overview names an appliance that did not answer, and one that is not deployed', async () => {
+  it('the overview shows whether an appliance did not answer or is not deployed', async () => {
     await rig.deploy({ nodes: [], appliance: { url: 'https://127.0.0.1:9', timeout: 2 } });
     expect(await post('refresh', { id: 'a1' })).toMatchObject({ ok: false, code: 'CONNECTION' });
     expect((await first()).contact?.value).toMatchObject({ code: 'CONNECTION', message: expect.stringContaining('127.0.0.1') as unknown });
     expect(await post('refresh', { id: 'gone' })).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
   });
 
-  it('the overview shows an unusable appliance with the reason', async () => {
+  it('the overview shows why an appliance cannot be used', async () => {
     await rig.deploy({ nodes: [], credentials: { a1: {} } });
     expect((await first())['fault']).toContain('no credentials');
   });
 
-  it('the overview shows who did what, plans an undo, and performs it after a confirmation', async () => {
+  it('the overview shows who changed what, plans an undo, and performs it after a confirmation', async () => {
     await rig.deploy({ nodes: [disable()], appliance: { journal: folder } });
     await rig.run({ actor: 'night shift' });
     const [outcome] = (await first()).outcomes;
@@ -107,14 +107,14 @@ describe('the overview', () => {
     expect(await post('undo', { id: 'a1', entries: [] })).toMatchObject({ ok: false, code: 'BAD_INPUT' });
   });
 
-  it('the overview shows the journal of an earlier process', async () => {
+  it('the overview shows journal entries that an earlier process wrote', async () => {
     await rig.deploy({ nodes: [], appliance: { journal: folder } });
     const { journal, outcomes } = await first();
     expect(journal).toBe(true);
     expect(outcomes.at(-1)).toMatchObject({ summary: null, actor: 'night shift', target: 'contractor1/enabled' });
   });
 
-  it('the overview shows waiting plans, and a decision lets the message go on or fail', async () => {
+  it('the overview shows waiting plans; a decision lets the waiting message continue or fail', async () => {
     await rig.deploy({ nodes: [disable({ approval: true, outputs: 2, wires: [['out'], []] })] });
     const send = (actor: string): void => rig.node().receive({ _msgid: actor, actor });
     const waiting = async (): Promise<Overview['appliances'][number]['waiting'][number]> => {
@@ -137,7 +137,7 @@ describe('the overview', () => {
     expect([outcomes.map(({ ok }) => ok), left]).toEqual([[false, true], []]);
   });
 
-  it('the overview shows contained people and the last backup of a deployed backup node', async () => {
+  it('the overview shows contained people, and the last backup of a deployed backup node', async () => {
     const backups = { id: 'n2', type: 'gateway-backup', operation: 'run', fields: { folder: { type: 'str', value: folder } } };
     const contain = { type: 'gateway-contain', operation: 'contain', fields: { name: { type: 'str', value: 'k.lost' } }, every: 3600 };
     await rig.deploy({ nodes: [{ ...contain, outputs: 2, wires: [['out'], []] }, backups] });

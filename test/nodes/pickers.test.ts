@@ -45,7 +45,7 @@ describe('the lookup routes', () => {
   }
   const list = (body: object): Promise<Answer> => ask('list', { given: {}, search: '', ...body });
 
-  it('the lookup routes answer for a deployed node and for an undeployed one', async () => {
+  it('the lookup routes work for deployed and for undeployed nodes', async () => {
     await rig.deploy(deployed);
     const wanted = { ok: true, entries: expect.arrayContaining([{ value: 'System Local', note: 'local' }]) as unknown };
     expect(await list({ kind: 'local-server', appliance: { id: 'a1' } })).toMatchObject(wanted);
@@ -62,7 +62,7 @@ describe('the lookup routes', () => {
     expect(await list({ kind: 'session', appliance: { id: 'a1' }, first: true })).toMatchObject({ total: 400 });
   });
 
-  it('the lookup routes count the sessions that a filter matches now', async () => {
+  it('the lookup routes count the sessions that currently match a filter', async () => {
     await rig.deploy(deployed);
     const count = (filter: unknown): Promise<Answer> => ask('count', { appliance: { id: 'a1' }, filter });
     expect(await count({ 'active-user-name': '*.*' })).toMatchObject({ ok: true, total: 400 });
@@ -138,7 +138,7 @@ describe('the lookup routes', () => {
     expect(rig.sim.requests.every(({ method, path }) => method === 'GET' || path.endsWith('/realm_auth'))).toBe(true);
   });
 
-  it('the lookup routes return the links of an undeployed address, but never a document', async () => {
+  it('the lookup routes return only links, never content, for an undeployed address', async () => {
     await rig.deploy(deployed);
     const path = 'authentication/auth-servers/auth-server/System Local/local/users/user/contractor1';
     const users = path.slice(0, path.lastIndexOf('/'));
@@ -161,7 +161,7 @@ describe('the lookup routes', () => {
     expect(plans[0]).not.toMatchObject([{ body: expect.anything() as unknown }]);
   });
 
-  it('the lookup routes never send a stored password to an address it was not deployed for', async () => {
+  it('the lookup routes never send a stored password to an address that it was not deployed for', async () => {
     await rig.deploy(deployed);
     const elsewhere = draft({ id: 'a1', url: 'https://127.0.0.1:9', credentials: { username: 'api-admin', password: '__PWRD__' } });
     expect(await list({ kind: 'local-server', appliance: elsewhere })).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
@@ -224,7 +224,7 @@ describe('the lookup routes', () => {
       expect(writes()).toEqual([]);
     });
 
-    it('the preview of a read says that it reads, and reads nothing', async () => {
+    it('the preview of a read says that the node would read, and sends no request', async () => {
       const before = rig.sim.requests.length;
       expect(await preview('gateway-config', 'get', { path: str('users') })).toMatchObject({ ok: true, reads: true });
       expect(rig.sim.requests.length).toBe(before);
@@ -232,7 +232,7 @@ describe('the lookup routes', () => {
   });
 
   it.each(['LOGIN_REJECTED', 'FORBIDDEN'])(
-    'the lookup routes limit guesses of passwords if a wrong one is answered with %s',
+    'the lookup routes limit password guesses if a wrong password is answered with %s',
     async (code) => {
       await rig.deploy(deployed);
       if (code === 'FORBIDDEN') rig.sim.fault({ match: ({ path }) => path.includes('auth'), status: 403, body: '{}', times: Infinity });
@@ -274,7 +274,7 @@ describe('the lookup routes', () => {
   const tryNow = (more: object): Promise<Record<string, unknown>> =>
     ask('try', { id: 'new', appliance: { id: 'a1' }, operationType: 'op', fields: {}, message: {}, ...more }) as never;
 
-  it('the lookup routes run a read of a dialog and return its first entries', async () => {
+  it('the lookup routes run a read for a dialog and return its first entries', async () => {
     await rig.deploy(deployed);
     const listed = await tryNow({ type: 'gateway-sessions', operation: 'list' });
     expect(listed).toMatchObject({ ok: true, operation: 'sessions.list', total: 400 });

@@ -63,7 +63,7 @@ describe('the status below the nodes', () => {
     await rig.until(() => !rig.statuses('n3').at(-1)?.text);
   });
 
-  it('the status below the nodes does not change when nothing was sent or when the appliance answers with an error', async () => {
+  it('the status below the nodes does not change if nothing was sent or if the appliance answers with an error', async () => {
     const get = { type: 'gateway-config', operation: 'get', fields: { path: { type: 'msg', value: 'payload' } } };
     await rig.deploy({ nodes: [get, { ...info, id: 'n2' }, { ...get, id: 'n3' }] });
     await rig.run({ payload: 'nowhere/at/all' });
@@ -81,7 +81,7 @@ describe('the status below the nodes', () => {
     await until('n1', 'needs Auth server', 'red');
   });
 
-  it('the status below the nodes counts down the seconds of a pause', async () => {
+  it('the status below the nodes shows the remaining seconds of a login pause', async () => {
     await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials: { a1: { username: 'api-admin', password: 'wrong' } } });
     await rig.run({ payload: '' }, 'n2');
     await until('n1', 'login failed', 'yellow');

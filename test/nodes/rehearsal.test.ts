@@ -53,7 +53,7 @@ describe('nodes of an appliance that rehearses', () => {
   };
   const status = (id = 'n1'): { text?: string } | undefined => rig.statuses(id).at(-1);
 
-  it('a write reaches only the copy, with login, journal, approval, envelope and status of a rehearsal', async () => {
+  it('a rehearsing node writes only to the copy, and marks login, journal, approval, envelope and status as a rehearsal', async () => {
     const copies = startCopiesHere();
     const journal = join(createTemporaryFolder(), 'journal');
     await deploy([{ ...update, approval: true, wires: [['out'], ['failed']] }], { journal });
@@ -163,7 +163,7 @@ describe('nodes of an appliance that rehearses', () => {
     expect(copies.running).toHaveLength(1);
   });
 
-  it('an inventory rehearses with one copy for each appliance, started on first use', async () => {
+  it('a rehearsing inventory has one copy for each appliance, started on first use', async () => {
     const copies = startCopiesHere();
     const all = createTemporaryFolder();
     for (const name of ['vpn-1', 'B%C3%BCro%20%2F2']) {

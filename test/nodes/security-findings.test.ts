@@ -58,7 +58,7 @@ describe('a flow that listens on the network', () => {
     }
   });
 
-  it('a flow that listens on the network is reported with ids, not with names or addresses', () => {
+  it('a flow that listens on the network is reported with node ids, but without names and addresses', () => {
     const [{ text = '' } = {}] = findUnguardedFlows(redOf([hook, kill]), 'a1');
     expect(text).toContain('(hook)');
     expect(text).toContain('(kill)');
@@ -83,7 +83,7 @@ describe('the example', () => {
 });
 
 describe('the settings of Node-RED', () => {
-  it('the settings of Node-RED are reported with the version, and flows of an inventory are reported for the inventory', () => {
+  it('a security finding names the Node-RED version for settings, and the inventory for flows of an inventory', () => {
     const red = redOf([hook, { ...kill, appliance: '', inventory: 'i1' }], { version: '4.1.15', adminAuth: {} });
     setNodeRedRuntime(red);
     expect(createDiagnosticsOptions('a1').hostInfo?.()).toEqual({ versions: { 'node-red': '4.1.15' }, findings: [] });

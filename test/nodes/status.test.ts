@@ -68,11 +68,11 @@ describe('the status after a message', () => {
     if (!values) expect(statusForOutcome(result, 0)).not.toHaveProperty('values');
   });
 
-  it('the status after a message counts sent parts regardless of the data', () => {
+  it('the status after a message counts the sent parts, whatever the data is', () => {
     expect(statusForOutcome(outcome('sessions.list', undefined, READ_ENVELOPE), 5)).toMatchObject({ key: 'sent', values: { n: 5 } });
   });
 
-  it('the status after a message is red after a failure and grey after a cancellation', () => {
+  it('the status after a message is red after a failure and gray after a cancellation', () => {
     expect(statusForErrorCode('TLS')).toEqual({ fill: 'red', shape: 'ring', key: 'certificate' });
     expect(statusForErrorCode('ABORTED')).toEqual({ fill: 'grey', shape: 'ring', key: 'cancelled' });
   });

@@ -105,7 +105,7 @@ describe('an untrusted appliance', () => {
   });
 
   describe('an undeployed TLS configuration or proxy', () => {
-    it('an undeployed TLS configuration or proxy is used as it is in the editor, with its stored secrets if they are unchanged', async () => {
+    it('an undeployed TLS configuration or proxy is used as edited, with its stored secrets if they are unchanged', async () => {
       await rig.deploy(deployed);
       const untouched = { tls: { id: 'tls1', verifyservercert: true, credentials: {} } };
       expect(await ask(draft(rig.sim.url, { tls: 'tls1', nodes: untouched }))).toMatchObject({ ok: true });
@@ -130,7 +130,7 @@ describe('an untrusted appliance', () => {
       expect(rig.sim.totalConnections).toBe(before);
     });
 
-    it('an undeployed TLS configuration or proxy gets no stored password of the appliance sent through a proxy that is not deployed', async () => {
+    it('an undeployed proxy never receives the stored password of the appliance', async () => {
       const other = await startProxy();
       const before = rig.sim.logins;
       const deployedProxy = { id: 'p1', type: 'http proxy', name: '', url: 'http://127.0.0.1:9', noproxy: [] };
@@ -153,7 +153,7 @@ describe('an untrusted appliance', () => {
       expect(await through({ credentials: stored, nodes: same })).toMatchObject({ code: 'CONNECTION' });
     });
 
-    it('an undeployed TLS configuration or proxy gets no stored proxy password sent to another proxy', async () => {
+    it('an undeployed proxy with another address never receives the stored proxy password', async () => {
       const proxy = { id: 'p1', type: 'http proxy', name: '', url: 'http://127.0.0.1:9', noproxy: [] };
       const credentials = { ...deployed.credentials, p1: { username: 'u', password: PASSWORD } };
       await rig.deploy({ ...deployed, credentials, more: [proxy] });
@@ -195,7 +195,7 @@ describe('an untrusted appliance', () => {
       rig.sim.state.variants.clockAhead = 0;
     });
 
-    it('the connection test needs no second login', async () => {
+    it('the connection test uses the existing login', async () => {
       await rig.deploy(deployed);
       const before = rig.sim.logins;
       expect(await ask(draft(rig.sim.url, { tls: 'tls1' }))).toMatchObject({ ok: true });

@@ -18,24 +18,24 @@ describe('the folders of a dialog', () => {
   });
   afterEach(() => rmSync(work, { recursive: true, force: true }));
 
-  it('a dialog lists folders below the user directory without files, hidden folders and programs', async () => {
+  it('the folder picker lists folders below the user directory, but no files, hidden folders and programs', async () => {
     expect(await folders.list('')).toMatchObject({ state: 'none', path: root, names: [], folders: ['backups'] });
     const backups = join(root, 'backups');
     expect(await folders.list(backups)).toMatchObject({ state: 'writable', path: backups, names: ['backups'], folders: ['vpn-1'] });
     expect(await folders.list(join(root, 'flows.json'))).toMatchObject({ state: 'no-folder', path: root });
   });
 
-  it('a dialog shows the nearest parent of a folder that does not exist', async () => {
+  it('the folder picker shows the nearest existing parent of a folder that does not exist', async () => {
     expect(await folders.list(join(root, 'backups', 'new', 'er'))).toMatchObject({ state: 'missing', path: join(root, 'backups') });
   });
 
-  it('a dialog reports nothing about folders outside the user directory', async () => {
+  it('the folder picker reveals nothing about folders outside the user directory', async () => {
     const outside = { state: 'outside', path: root, folders: ['backups'] };
     for (const path of [work, join(work, 'outside'), join(work, 'gone'), join(root, '..', 'outside'), '/', 'relative', `${root}-other`])
       expect(await folders.list(path), path).toMatchObject(outside);
   });
 
-  it('a dialog follows no link out of the user directory', async () => {
+  it('the folder picker follows no link out of the user directory', async () => {
     symlinkSync(join(work, 'outside'), join(root, 'link'));
     symlinkSync(join(work, 'nowhere'), join(root, 'dangling'));
     for (const path of ['link', 'link/secret', 'link/gone', 'dangling', 'dangling/deeper'])
@@ -44,7 +44,7 @@ describe('the folders of a dialog', () => {
     expect(existsSync(join(work, 'outside', 'new'))).toBe(false);
   });
 
-  it('a dialog creates a folder below the user directory, also if that is a link', async () => {
+  it('the folder picker creates a folder below the user directory, even if the user directory is a link', async () => {
     symlinkSync(root, join(work, 'link-to-user'));
     const linked = new UserFolders(join(work, 'link-to-user'));
     const created = join(work, 'link-to-user', 'backups', 'vpn-2');
@@ -53,7 +53,7 @@ describe('the folders of a dialog', () => {
     await expect(linked.create(join(root, 'backups'), 'vpn-2')).rejects.toThrow('exists already');
   });
 
-  it('a dialog creates no folder with a name that is a path or hidden', async () => {
+  it('the folder picker refuses to create a folder with a hidden name or a name that is a path', async () => {
     for (const name of ['', '.', '..', '.ssh', '../x', 'a/b', 'a\\b', 'a\0b', 'x'.repeat(101), 'node_modules', 'end.', 'C:'])
       await expect(folders.create(root, name), JSON.stringify(name)).rejects.toThrow('is not a name for a folder');
   });

@@ -20,7 +20,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
   const check = (message: Message = {}) => rig.run(message);
   const status = () => rig.statuses().at(-1);
 
-  it('gateway-watch sends a message per event and shows time and result of the last check', async () => {
+  it('gateway-watch sends one message per event, and shows the time and result of the last check', async () => {
     await rig.deploy(node());
     expect(await check()).toMatchObject({ out: [], completed: 1 });
     expect(status()).toMatchObject({ fill: 'green', shape: 'dot', text: expect.stringMatching(/^\d\d:\d\d 3 sessions$/) as unknown });
@@ -40,7 +40,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     for (const id of ids) rig.sim.state.sessions.end(id);
   });
 
-  it('gateway-watch pauses and resumes by message, and rejects an unknown value', async () => {
+  it('gateway-watch pauses and resumes by message, and rejects any other value', async () => {
     await rig.deploy(node());
     await check();
     await check({ pause: true });
@@ -78,7 +78,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     expect(status()).toMatchObject({ text: 'forbidden' });
   });
 
-  it('gateway-watch accepts a part of the configuration and ignored names as words', async () => {
+  it('gateway-watch accepts a configuration path and ignored names as text', async () => {
     await rig.deploy(node({ watch: 'configuration', every: '', path: 'system', ignore: ' log,ntp-* ' }));
     await check();
     const time = rig.sim.state.configuration.resource('system', 'configuration', 'date-and-time').values;
@@ -92,7 +92,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     expect(rig.sim.requests.filter(({ path }) => path.includes('/log'))).toEqual([]);
   });
 
-  it('gateway-watch remembers its state in a folder across a deploy, and forgets it without one', async () => {
+  it('gateway-watch with a state folder keeps its state across a deploy, and forgets the state without one', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-watch-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     await rig.deploy(node({ remember: folder }));

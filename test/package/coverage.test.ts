@@ -127,7 +127,7 @@ describe('every row', () => {
 describe.each(registered)('%s', (name, operation) => {
   const inputs = [operation.example.input, ...(further[name] ?? [])];
 
-  it('an operation has a row in the table of requests', () => {
+  it('every operation has a row in the coverage table', () => {
     expect(rows.some((row) => row.operations.includes(name))).toBe(true);
   });
 
@@ -190,7 +190,7 @@ describe('the login node', () => {
     expect(await loggedIn({ login: 'legacy' }, 'login.login')).toEqual(['POST /api/v1/auth ']);
   });
 
-  it('the login node sends no request to forget the key', async () => {
+  it('the login node sends no request when it discards the key', async () => {
     expect(await loggedIn({}, 'login.forget')).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ const rows = (text: string): string[][] =>
 const codes = (text = ''): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
 describe('the page of errors', () => {
-  it('the page of errors lists every error code once, with its meaning and what to do', () => {
+  it('the errors page lists every error code once, with its meaning and what to do', () => {
     const told = rows(document('reference/errors.md')).filter(([first = '']) => first.startsWith('`'));
     expect(told.flatMap(([first]) => codes(first)).sort()).toEqual([...ERROR_CODES].sort());
     for (const row of told)
@@ -37,7 +37,7 @@ describe('permissions', () => {
     codes(names).flatMap((name) => (/^[a-z]+\.[a-z-]+$/.test(name) ? [{ name, reads, writes }] : [])),
   );
 
-  it('the page of permissions lists every operation once', () => {
+  it('the permissions page lists every operation once', () => {
     expect(told.map(({ name }) => name).sort()).toEqual([...operations.keys()].sort());
   });
 
@@ -72,7 +72,7 @@ describe('the texts of the operation table', () => {
   const words = (name: string): string => readFileSync(join(root, 'nodes', 'locales', name), 'utf8');
   const { texts } = buildTable(areas);
 
-  it('the texts of the operation table are never empty', () => {
+  it('every text of the operation table is non-empty', () => {
     expect(JSON.stringify(texts)).not.toContain('""');
   });
 

@@ -325,7 +325,7 @@ describe('a ZIP bomb', () => {
   const spaces = (bytes: number): string => `<configuration>${' '.repeat(bytes)}</configuration>`;
   const MIB = 1024 * 1024;
 
-  it('a ZIP bomb is rejected with an error that names the size', async () => {
+  it('a ZIP bomb is rejected by an error that names the unpacked size', async () => {
     const zip = writeZip({ 'a.xml': spaces(MIB), 'b.xml': spaces(MIB) });
     const entries = readZipDirectory(zip, zip.length) ?? [];
     const text = (): Readable => Readable.from([Buffer.from(zip.toString('base64'))]);

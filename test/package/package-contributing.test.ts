@@ -57,7 +57,7 @@ describe('the example in CONTRIBUTING.md', () => {
     expect(apiRow.split('|').length).toBe(head.split('|').length);
   });
 
-  it('the example in CONTRIBUTING.md defines an operation that sends the request of its example', async () => {
+  it('the example in CONTRIBUTING.md defines an operation that sends the documented request', async () => {
     const received: string[] = [];
     const server = createServer((request, response) => {
       received.push(`${request.method} ${request.url}`);

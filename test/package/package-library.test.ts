@@ -95,7 +95,7 @@ const [{ text: beginning = '' } = {}, ...examples] = guide
   .flatMap((part) => [...part.matchAll(/```js example\n([^]*?)```/g)].map(([, text = '']) => ({ title: part.split('\n')[0], text })));
 
 describe('docs/guide/library.md', () => {
-  it('docs/guide/library.md has examples', () => expect(examples.length).toBeGreaterThan(8));
+  it('the code examples in docs/guide/library.md are found', () => expect(examples.length).toBeGreaterThan(8));
 
   it.each(examples.map((example, index) => ({ ...example, index })))('has an example that runs: $title', async ({ text, index }) => {
     const file = `example-${index}.mjs`;

@@ -28,7 +28,7 @@ describe('the library', () => {
     expect(foreign).toEqual([]);
   });
 
-  it('the library has at most six dependencies, and an install runs none of our scripts', () => {
+  it('the library has at most six dependencies, and its installation runs no script of this package', () => {
     expect(Object.keys(manifest.dependencies).length).toBeLessThanOrEqual(6);
     expect(Object.keys(manifest.scripts).filter((script) => /^(pre|post)?install$/.test(script))).toEqual([]);
   });

@@ -38,7 +38,7 @@ beforeAll(() => {
 afterAll(() => own.remove());
 
 describe('the tarball', () => {
-  it('the tarball holds what a user needs', () => {
+  it('the tarball contains every file that a user needs', () => {
     expect(own.packed).toEqual(
       expect.arrayContaining([
         ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md'],
@@ -50,7 +50,7 @@ describe('the tarball', () => {
     );
   });
 
-  it('the tarball holds nothing else', () => {
+  it('the tarball contains no other files', () => {
     const allowed =
       /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/((guide|nodes|reference)\/)?[^/]+\.(md|png)|[^/]+\.md|LICENSE|package\.json)$/;
     expect(own.packed.filter((file) => !allowed.test(file))).toEqual([]);
@@ -66,7 +66,7 @@ describe('the tarball', () => {
     expect(found).toEqual([]);
   });
 
-  it('the tarball installs its dependencies and no test dependency', () => {
+  it('the tarball installs only its runtime dependencies', () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string> };
     for (const dependency of Object.keys(dependencies))
       expect(existsSync(join(userDir, 'node_modules', dependency)), dependency).toBe(true);
@@ -183,7 +183,7 @@ describe.each([
     expect(complaints(demo)).toEqual([]);
   });
 
-  it('the installed package allows the connection test only with write permission', async () => {
+  it('the installed package allows the connection test only to users with write permission', async () => {
     const users = "users: (name) => Promise.resolve({ username: name, permissions: name === 'reader' ? 'read' : '*' })";
     const guarded = await start(
       `module.exports.adminAuth = { type: 'credentials', ${users}, authenticate: (name) => module.exports.adminAuth.users(name) };`,

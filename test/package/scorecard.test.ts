@@ -54,11 +54,11 @@ describe('the scorecard', () => {
     expect(Object.keys(card)).toEqual(expect.arrayContaining(['P01', 'P03', 'P04', 'P05', 'P06', 'P07', 'N02', 'D01', 'D02', 'D03']));
   });
 
-  it('the scorecard finds only undici outdated, whose next major does not run on Node.js 20', () => {
+  it('the scorecard reports only undici as outdated, because its next major release does not run on Node.js 20', () => {
     expect(card.D03?.packages ?? [], output).toEqual(card.D03?.test ? [] : ['undici']);
   });
 
-  it('the scorecard sees every node and finds each in an example', () => {
+  it('the scorecard finds every node, and an example for each', () => {
     expect(card.N02?.nodes?.slice().sort(), output).toEqual([...areas.map((area) => `gateway-${area.name}`), 'gateway-watch'].sort());
     expect(output).not.toContain('Unable to parse');
   });

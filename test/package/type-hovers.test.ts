@@ -68,12 +68,12 @@ describe('The types of the package in an editor', () => {
     expect(hoverAt('payload;')).toContain('session: SessionRecord');
   });
 
-  it('The types of the package in an editor show no type that is cut short', () => {
+  it('The types of the package in an editor show no truncated type', () => {
     for (const text of ["run('sessions.list'", "run('sessions.kill-user'", 'sessions = await', 'ended = await', 'payload;'])
       expect(hoverAt(text)).not.toMatch(/\d+ more|\.\.\./);
   });
 
-  it('The types of the package in an editor show the label and the help of a field in the completion of an input', () => {
+  it('The completion of an input in an editor shows the label and the help of each field', () => {
     const position = script.indexOf("{ name: 'j.doe',  }") + "{ name: 'j.doe', ".length;
     const names = editor.getCompletionsAtPosition(SCRIPT, position, {})?.entries.map(({ name }) => name);
     expect(names).toContain('max');

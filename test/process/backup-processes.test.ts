@@ -6,7 +6,7 @@ import { settingsFor } from '../helpers/simulated-appliance';
 import { readManifestFile, startNamedSimulatorWithGateway, takeBackup } from '../helpers/backup';
 import { startChild, createTemporaryFolder, listNames, readOutput } from '../helpers/transfer';
 
-it('a process that may open 64 files reads a folder with 3,001 manifests', async () => {
+it('a process with a limit of 64 open files reads a folder with 3,001 manifests', async () => {
   const { gateway, simulator } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   const made = await takeBackup(gateway, { folder: path });

@@ -43,7 +43,7 @@ const broken: [string, RawAnswer, string][] = [
 ];
 
 describe('an incomplete answer', () => {
-  it('an incomplete answer fails a read after at most two retries', async () => {
+  it('a read fails after at most two retries if each response is incomplete', async () => {
     // All at once, since each waits for its repeats.
     const ends = await Promise.all(
       broken.map(async ([name, answer]) => {
@@ -111,7 +111,7 @@ describe('an oversized answer', () => {
   const MIB = 1 << 20;
   const head = (length: number): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
 
-  it('an oversized answer is refused as soon as its length is known', async () => {
+  it('a response with an oversized declared length is refused at once', async () => {
     const server = await startRawServer(() => head(33 * MIB));
     expect(await expectFailure(gatewayFor(server).run('system.info'))).toMatchObject({
       code: 'LIMIT',
@@ -165,7 +165,7 @@ describe('a failed connection', () => {
     expect(many.cause).not.toHaveProperty('reason');
   });
 
-  it('a failed connection reports an unknown host name', async () => {
+  it('a failed connection to an unknown host name is reported with the host name', async () => {
     const error = await expectFailure(gatewayFor({ url: 'https://no-such-appliance.invalid' }).run('sessions.kill-all'));
     expect(error.code).toBe('CONNECTION');
     expect(error.message).toMatch(/no-such-appliance\.invalid.*(not known to DNS|could not be looked up)/);

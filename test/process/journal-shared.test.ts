@@ -7,7 +7,7 @@ import { startChild } from '../helpers/transfer';
 const COUNT = 80;
 
 describe('a journal that two processes write at once', () => {
-  it('a journal that two processes write at once verifies at all times and contains every write of both', async () => {
+  it('a journal that two processes write at once always verifies and contains every write of both', async () => {
     const simulator = await startTestSimulator();
     const journal = createTemporaryFolder();
     const settings = settingsFor(simulator, { name: 'vpn-1', journal, tls: { ca: simulatorCertificate.cert } });

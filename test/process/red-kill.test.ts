@@ -15,7 +15,7 @@ function linesOf<T>(file: string): T[] {
 /** Both start a Node-RED several times, which takes its time where others work too. */
 const PATIENCE = { timeout: 400_000 };
 
-it('a watch sends every start and end of twenty seeded minutes exactly once although Node-RED is killed twice', PATIENCE, async () => {
+it('a watch reports every start and end of twenty simulated minutes exactly once although Node-RED is killed twice', PATIENCE, async () => {
   const simulator = await startTestSimulator({ sessions: 0 });
   const { sessions } = simulator.state;
   const script = simulator.script({ seed: 7, starts: 3440, seconds: 1200 });

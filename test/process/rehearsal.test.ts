@@ -22,7 +22,7 @@ const path = '/system/log/syslog';
   process.stdin.once('data', () => { gateway.close(); process.stdin.destroy(); });
 })();`;
 
-it('a copy runs in a process that ends with its gateway and with a crash of the process that uses it', async () => {
+it('a copy runs in a process that ends with its gateway, even if the process of the gateway crashes', async () => {
   const real = await startTestSimulator();
   const folder = createTemporaryFolder();
   await writeSnapshot(gatewayFor(real), folder);

@@ -53,7 +53,7 @@ describe('license', () => {
     [{ action: 'remove', users: [] }],
     [{ action: 'remove', users: 'anna.weber' }],
     [{ action: 'remove-all', 'delete-active-sessions': true }],
-  ])('the simulator refuses %j', async (body) => {
+  ])('the simulator refuses the invalid request %j', async (body) => {
     const client = await start();
     expect((await client.put(`${LICENSE}/named-users`, body)).status).toBe(422);
   });
@@ -84,7 +84,7 @@ describe('license', () => {
     );
   });
 
-  it('the simulator pulls the state on a license client and refuses server-only requests', async () => {
+  it('the simulated license client pulls the state and refuses server-only requests', async () => {
     const client = await start({ role: 'license-client' });
     expect(messages(await client.put(`${LICENSE}/license-client-lease-state`, {}), 'info')).toEqual(['Success']);
     expect((await client.send('PUT', `${LICENSE}/license-client-lease-state`)).status).toBe(400);
@@ -114,7 +114,7 @@ describe('certificates', () => {
     expect((await client.delete(`${device}/vpn.example.com`)).status).toBe(404);
   });
 
-  it('the simulator accepts a PEM bundle and refuses other content unless the check is off', async () => {
+  it('the simulator accepts a PEM bundle, and refuses other content unless its check is switched off', async () => {
     const client = await start();
     const { key, cert } = selfSigned();
     const pem = { cert: Buffer.from(cert + key).toString('base64'), password: '' };
@@ -127,7 +127,7 @@ describe('certificates', () => {
   });
 
   it.each(['{"certificate":"BASE64"}', 'PEM', 'BASE64'])(
-    'the simulator creates a CSR and accepts its signed certificate in a body like %s',
+    'the simulator creates a CSR, and accepts the signed certificate in a body like %s',
     async (form) => {
       const client = await start();
       const csrs = `${CERTIFICATES}/device-certificate-csrs`;
@@ -150,7 +150,7 @@ describe('certificates', () => {
 describe('cluster', () => {
   const MEMBER = createClusterMember('node-c');
 
-  it('a cluster can be created or joined once', async () => {
+  it('the simulated cluster can be created or joined only once', async () => {
     const client = await start();
     expect((await client.get(CLUSTER)).status).toBe(404);
     const create = { 'cluster-name': 'c', 'cluster-password': 'p', 'member-name': 'node-a', action: 'create' };
@@ -167,7 +167,7 @@ describe('cluster', () => {
     expect(((await other.get(CLUSTER)).json as { members: unknown[] }).members).toHaveLength(2);
   });
 
-  it('the simulator moves the VIP owner at a failover of an Active/Passive cluster', async () => {
+  it('the simulated Active/Passive cluster moves its virtual IP address at a failover', async () => {
     const client = await start({ cluster: 'active-passive' });
     const owner = async (): Promise<unknown> => ((await client.get(CLUSTER)).json as Record<string, unknown>)['external-vip-owner'];
     const before = await owner();
@@ -188,7 +188,7 @@ describe('cluster', () => {
     expect((await client.get(CLUSTER)).text).toContain('external-network');
   });
 
-  it('the simulator adds and removes members', async () => {
+  it('the simulated cluster adds and removes members', async () => {
     const client = await start({ cluster: 'active-passive' });
     for (const field of Object.keys(MEMBER))
       expect((await client.post(`${CLUSTER}/members`, { ...MEMBER, [field]: undefined })).status).toBe(422);

@@ -34,7 +34,7 @@ describe('reading', () => {
     expect((await client.get(`${ROLES}/`)).json).toEqual(roles);
   });
 
-  it('the configuration tree reads one field and refuses an unknown path with a message', async () => {
+  it('the configuration tree returns one field, and refuses an unknown path with a message', async () => {
     const client = await start();
     expect((await client.get(`${USERS}/contractor1/fullname`)).json).toEqual({ fullname: 'Carla Contractor' });
     for (const path of [
@@ -51,7 +51,7 @@ describe('reading', () => {
     }
   });
 
-  it('the configuration tree shows collections as links, and users as the variants say', async () => {
+  it('the configuration tree returns collections as links, and users in the form of the variants', async () => {
     const client = await start({ variants: { collectionInParent: 'link', userEntries: 'username' } });
     expect((await client.get(`${C}/users/user-roles`)).json).toEqual({ 'user-role': { href: ROLES } });
     expect(((await client.get(USERS)).json as { user: unknown[] }).user[0]).toEqual({
@@ -62,7 +62,7 @@ describe('reading', () => {
     expect(((await client.get(USERS)).json as { user: unknown[] }).user[0]).toMatchObject({ username: 'contractor1', enabled: 'true' });
   });
 
-  it('the configuration tree serves uac on a policy appliance without listing it in the root', async () => {
+  it('the configuration tree of a policy appliance serves uac, but does not list it in the root', async () => {
     const client = await start({ vendor: 'nova', variants: { uac: 'device-administration' } });
     const names = Object.keys((await client.get(`${C}/uac`)).json as object);
     expect(names).toEqual([
@@ -109,7 +109,7 @@ describe('URL rules', () => {
     },
   );
 
-  it('the simulator takes quotes in a name literally and logs the raw path', async () => {
+  it('the simulator takes quotation marks in a name literally and logs the raw path', async () => {
     const client = await start();
     expect((await client.get(`${ROLES}/'Users'`)).status).toBe(404);
     expect(client.simulator.requests.at(-1)).toMatchObject({
@@ -179,7 +179,7 @@ describe('local users', () => {
     ['another word', { ...ADA, enabled: 'yes' }, /enabled must be/],
     ['an unknown field', { ...ADA, age: '3' }, /age is not a field/],
     ['an existing name', { ...ADA, username: 'contractor1' }, /already exists/],
-  ])('users of the simulator refuse %s with 422', async (_, body, reason) => {
+  ])('the simulator refuses the user %s with 422', async (_, body, reason) => {
     const client = await start();
     const answer = await client.post(USERS, body);
     expect(answer.status).toBe(422);
@@ -187,7 +187,7 @@ describe('local users', () => {
     expect((await client.get(`${USERS}/ada`)).status).toBe(404);
   });
 
-  it('users of the simulator refuse a new name and reject a partly invalid change as a whole', async () => {
+  it('the simulator refuses to rename a user, and rejects a partly invalid change as a whole', async () => {
     const client = await start();
     expect((await client.put(`${USERS}/contractor1`, { username: 'other' })).status).toBe(422);
     expect((await client.put(`${USERS}/contractor1`, { fullname: 'New', enabled: 'maybe' })).status).toBe(422);
@@ -197,7 +197,7 @@ describe('local users', () => {
 });
 
 describe('statuses and envelopes', () => {
-  it('status codes and envelopes follow the variants', async () => {
+  it('the status codes and envelopes of the simulator follow the variants', async () => {
     const client = await start({ variants: { createStatus: 200, updateStatus: 204, deleteStatus: 200, allLists: true } });
     const created = await client.post(USERS, ADA);
     expect(created.status).toBe(200);
@@ -213,7 +213,7 @@ describe('statuses and envelopes', () => {
     expect((await client.get(`${USERS}/ada`)).status).toBe(404);
   });
 
-  it('responses can be empty or HTML, also while the server restarts', async () => {
+  it('the simulator can send empty or HTML responses, also while the server restarts', async () => {
     const client = await start({ variants: { errorBody: 'empty' } });
     expect(await client.get(`${C}/x`)).toMatchObject({ status: 404, text: '' });
     client.simulator.state.variants.errorBody = 'html';
@@ -224,7 +224,7 @@ describe('statuses and envelopes', () => {
 });
 
 describe('references', () => {
-  it('roles and auth servers in use are protected', async () => {
+  it('the simulator refuses to delete roles and auth servers that are in use', async () => {
     const client = await start();
     const used = await client.delete(`${ROLES}/${BURO}`);
     expect(used.status).toBe(422);
@@ -234,14 +234,14 @@ describe('references', () => {
     expect((await client.put(`${C}/users/user-realms/realm/Employees`, { 'authentication-server': 'Nowhere' })).status).toBe(422);
   });
 
-  it('the tree allows DELETE only for items and POST only for collections', async () => {
+  it('the simulated tree allows DELETE only for items and POST only for collections', async () => {
     const client = await start();
     for (const path of [C, `${C}/users`, ROLES, `${USERS}/contractor1/fullname`]) expect((await client.delete(path)).status).toBe(400);
     for (const path of [C, `${C}/users/user-roles`, `${USERS}/contractor1`])
       expect((await client.post(path, { name: 'x' })).status).toBe(400);
   });
 
-  it('the tree accepts a resource with its links, and a new role with its parts', async () => {
+  it('the simulated tree accepts a resource with its links, and a new role with its parts', async () => {
     const client = await start();
     const role = (await client.get(`${ROLES}/Users`)).json as object;
     expect((await client.put(`${ROLES}/Users`, { ...role, description: 'changed' })).status).toBe(200);
@@ -269,7 +269,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
     expect((await client.get(`${ips}/10.0.0.0`)).json).toEqual({ access: 'allow', address: '10.0.0.0', netmask: '255.0.0.0' });
   });
 
-  it('the simulator assigns a missing AD sid, keeps a given one, and accepts an empty list', async () => {
+  it('the simulator assigns a missing AD sid, keeps a given sid, and accepts an empty list', async () => {
     const client = await start();
     const groups = `${C}/authentication/auth-servers/auth-server/Corp%20AD/ad/server-catalog/groups`;
     const had = ((await client.get(groups)).json as { 'ad-group': object[] })['ad-group'];

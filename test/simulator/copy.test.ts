@@ -38,7 +38,7 @@ const compareWith = async (gateway: AnyGateway, folder: string): Promise<unknown
   (await gateway.run('snapshot.compare', { folder })).data;
 
 describe('a copy of a configuration', () => {
-  it('a copy of a configuration answers every path of three random trees as the original did, with links', async () => {
+  it('a simulated copy returns the same response as the original for every path of three random trees, with links', async () => {
     for (const seed of [1, 2, 3]) {
       const tree = createRandomTree(seed, Number(process.env['COPY_SIZE'] ?? 60));
       const served = Object.fromEntries([...tree].map(([path, document]) => [path.slice(CONFIGURATION_PATH.length), document]));
@@ -61,7 +61,7 @@ describe('a copy of a configuration', () => {
     expect((await client.get(at('vendor/sets/set/P2'))).json).toMatchObject({ name: 'P2' });
   });
 
-  it('a copy of a configuration creates, changes and deletes resources, fields and items at paths that the simulator does not know', async () => {
+  it('a simulated copy creates, changes and deletes resources, fields and items at paths that the simulator does not know', async () => {
     const at = (path: string): string => `${CONFIGURATION_PATH}/${path}`;
     const { client } = await startCopy({
       [at('vendor/options')]: { mode: 'fast', list: [], nested: [{ a: 1 }] },
@@ -106,7 +106,7 @@ describe('a copy of a configuration', () => {
     expect([simulator.state.system.hostName, simulator.state.system.serialNumber]).toEqual([appliance, serial]);
   });
 
-  it('a copy of a configuration shows no difference to the folder until a flow changes something, then exactly that', async () => {
+  it('a simulated copy does not differ from its snapshot until a flow changes it, and then differs exactly by the change', async () => {
     const folder = await takeSimulatorSnapshot();
     const { simulator, gateway } = await startCopy(folder);
     expect(await compareWith(gateway, folder)).toEqual({ equal: true, added: [], removed: [], changed: [] });
@@ -129,7 +129,7 @@ describe('a copy of a configuration', () => {
     expect(await compareWith((await startCopy(folder)).gateway, saved)).toMatchObject({ removed: added, changed: { length: 8 } });
   });
 
-  it('a copy of a configuration saves the same files as gateway-snapshot, and removes those of deleted resources', async () => {
+  it('a simulated copy saves the same files as gateway-snapshot, and removes the files of deleted resources', async () => {
     const tree = createRandomTree(9, 150);
     const served = Object.fromEntries([...tree].map(([path, document]) => [path.slice(CONFIGURATION_PATH.length), document]));
     const folder = createTemporaryFolder();
@@ -148,7 +148,7 @@ describe('a copy of a configuration', () => {
     expect(listFiles(saved).filter((file) => file.startsWith(root))).toEqual([]);
   });
 
-  it('a copy of a configuration masks the same secrets as gateway-snapshot when it saves', async () => {
+  it('a simulated copy masks the same secrets as gateway-snapshot when it saves', async () => {
     const at = (path: string): string => `${CONFIGURATION_PATH}/${path}`;
     const secret = 'planted-secret';
     const { simulator, gateway } = await startCopy({

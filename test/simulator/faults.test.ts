@@ -47,7 +47,7 @@ describe('faults', () => {
     expect((await client.get(`${USER}/fullname`)).json).toEqual({ fullname: 'New' });
   });
 
-  it('a fault rule matches, skips, repeats, and can be cleared', async () => {
+  it('a fault rule of the simulator matches requests, skips some, repeats, and can be cleared', async () => {
     const client = await start();
     client.simulator.fault({ status: 500, times: 2, skip: 1, match: ({ method, path }) => method === 'GET' && path.startsWith(SESSIONS) });
     const statuses: number[] = [];
@@ -58,7 +58,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).status).toBe(200);
   });
 
-  it('a fault rule sends empty, HTML, and redirect answers', async () => {
+  it('a fault rule of the simulator sends empty, HTML, and redirect responses', async () => {
     const client = await start();
     client.simulator.fault({ status: 500, body: '' });
     expect(await client.get(INFO)).toMatchObject({ status: 500, text: '' });
@@ -69,7 +69,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).headers.location).toBe('https://elsewhere.example/');
   });
 
-  it('a fault rule truncates JSON with a fitting length, strips fields, and changes the shape', async () => {
+  it('a fault rule of the simulator truncates JSON with a matching length, removes fields, and changes the shape', async () => {
     const client = await start();
     client.simulator.fault({ truncate: 'half' });
     const half = await client.get(INFO);
@@ -84,7 +84,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).json).toHaveLength(1);
   });
 
-  it('a fault rule cuts the connection before any byte, after the headers, or in the body', async () => {
+  it('a fault rule of the simulator cuts the connection before any byte, after the headers, or in the body', async () => {
     const client = await start();
     client.simulator.fault({ cut: 'before-headers' });
     await expect(client.get(INFO)).rejects.toThrow(/socket hang up|ECONNRESET/);
@@ -135,7 +135,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).status).toBe(200);
   });
 
-  it('a fault rule hangs or answers late', async () => {
+  it('a fault rule of the simulator can let a request hang or answer late', async () => {
     const client = await start();
     client.simulator.fault({ hang: true });
     const hanging = client.get(INFO).catch(() => 'cut');
@@ -148,14 +148,14 @@ describe('faults', () => {
 });
 
 describe('the server', () => {
-  it('the server listens on loopback only and says so', async () => {
+  it('the simulator listens on loopback only and reports that', async () => {
     for (const host of ['0.0.0.0', '192.168.1.1', 'example.com', '::']) await expect(startSimulator({ host })).rejects.toThrow(/loopback/);
     await expect(startSimulator({ sessions: -1 })).rejects.toThrow(/sessions/);
     await expect(startSimulator({ secondFactor: {} })).rejects.toThrow(/second factor/);
     await expect(startSimulator({ secondFactor: { totpSecret: '1!' } })).rejects.toThrow(/base32/);
   });
 
-  it('the server has a certificate that verifies only for its names', async () => {
+  it('the simulator has a certificate that is valid only for its host names', async () => {
     const client = await start();
     const certificate = new X509Certificate(client.simulator.ca);
     expect(certificate.subjectAltName).toMatch(/^DNS:localhost, IP Address:127\.0\.0\.1, IP Address:0:0:0:0:0:0:0:1/);
@@ -174,7 +174,7 @@ describe('the server', () => {
     expect(await name).toHaveProperty('code', 'ERR_TLS_CERT_ALTNAME_INVALID');
   });
 
-  it('the server counts connections, keeps them open, and limits its request log', async () => {
+  it('the simulator counts connections, keeps them open, and limits its request log', async () => {
     const client = await start({ journalLimit: 10 });
     for (let n = 0; n < 1100; n++) await client.get(INFO);
     expect(client.simulator.totalConnections).toBe(1);
@@ -183,7 +183,7 @@ describe('the server', () => {
     expect(client.simulator.requests.every(({ connection }) => connection === 1)).toBe(true);
   });
 
-  it('the server serves below a path prefix', async () => {
+  it('the simulator can serve below a path prefix', async () => {
     const simulator = await startSimulator({ pathPrefix: '/vpn1', variants: { healthNeedsKey: false } });
     const get = (path: string) =>
       new Promise<number>((resolve, reject) => {
@@ -197,7 +197,7 @@ describe('the server', () => {
     await simulator.close();
   });
 
-  it('the server waits before each answer', async () => {
+  it('the simulator can wait before each response', async () => {
     const client = await start({ delayMs: 40 });
     const from = performance.now();
     await client.get(INFO);

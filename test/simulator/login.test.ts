@@ -44,7 +44,7 @@ describe('realm login', () => {
     },
   );
 
-  it('the realm login takes UTF-8 credentials and realms in any script', async () => {
+  it('the realm login accepts credentials in UTF-8 and realm names in any script', async () => {
     const client = await start({ username: 'jürgen 管理', password: 'pä:ss:wörd', realm: 'Büro 東京' });
     expect((await client.get(INFO)).status).toBe(200);
     expect((await client.login('Büro 東京', 'jürgen 管理:pä')).status).toBe(401);
@@ -72,7 +72,7 @@ describe('realm login', () => {
     expect([redirect.simulator.logins, page.simulator.logins]).toEqual([3, 2]);
   });
 
-  it('the realm login refuses wrong credentials with 403 with the variant', async () => {
+  it('the realm login refuses wrong credentials with 403 with the variant for it', async () => {
     const client = await start({ variants: { wrongPasswordStatus: 403 } });
     expect((await client.login('Admin Users', 'api-admin:wrong')).status).toBe(403);
     expect((await client.login()).status).toBe(200);
@@ -99,14 +99,14 @@ describe('second factor', () => {
   const resume = (client: Client, id: string, code: string) =>
     client.send('POST', '/api/v1/realm_auth', { body: { resume_id: id }, auth: `other-name:${code}` });
 
-  it('the second login step asks once, accepts another user name, and accepts each id once', async () => {
+  it('the second login step asks for a code once, accepts another user name, and accepts each login id once', async () => {
     const { client, id } = await pending({ secondFactor: { password: 'zwei' } });
     const answer = await resume(client, id, 'zwei');
     expect(answer.json).toHaveProperty('api_key');
     expect((await resume(client, id, 'zwei')).status).toBe(401);
   });
 
-  it('the second login step refuses a wrong second password, and the same id afterwards', async () => {
+  it('the second login step refuses a wrong second password, and then the same login id', async () => {
     const { client, id } = await pending({ secondFactor: { password: 'zwei' } });
     expect((await resume(client, id, 'drei')).status).toBe(401);
     expect((await resume(client, id, 'zwei')).status).toBe(401);
@@ -122,7 +122,7 @@ describe('second factor', () => {
     expect(id).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it('the second login step computes RFC 6238 codes and accepts each once', async () => {
+  it('the second login step accepts each RFC 6238 code once', async () => {
     const rfcSecret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     expect(computeTotpCode(rfcSecret, Math.floor(59 / 30))).toBe('287082');
     expect(computeTotpCode(rfcSecret, Math.floor(1111111109 / 30))).toBe('081804');
@@ -156,7 +156,7 @@ describe('legacy login', () => {
 });
 
 describe('API keys end', () => {
-  it('API keys end by expireKeys; requests without a valid key are refused', async () => {
+  it('expireKeys ends all API keys, and a request without a valid key is refused', async () => {
     const client = await start();
     expect((await client.send('GET', INFO, { auth: null })).status).toBe(401);
     expect((await client.send('GET', INFO, { auth: `${client.key}:password` })).status).toBe(401);
@@ -165,7 +165,7 @@ describe('API keys end', () => {
     expect((await client.get(INFO)).status).toBe(401);
   });
 
-  it('API keys end after keyLifetimeMs', async () => {
+  it('an API key of the simulator ends after keyLifetimeMs', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const client = await start({ keyLifetimeMs: 1000 });
     vi.setSystemTime(Date.now() + 900);
@@ -174,7 +174,7 @@ describe('API keys end', () => {
     expect((await client.get(INFO)).status).toBe(401);
   });
 
-  it('API keys end after the idle timeout of the role that the rules of the realm give', async () => {
+  it('an API key of the simulator ends after the idle timeout of the role that the realm rules assign', async () => {
     const client = await start();
     const options = '/api/v1/configuration/administrators/admin-roles/admin-role/%2EAdministrators/general/session-options';
     expect((await client.put(options, { 'idle-timeout': '10' })).status).toBe(200);
@@ -187,7 +187,7 @@ describe('API keys end', () => {
     expect((await client.get(INFO)).status).toBe(401);
   });
 
-  it('API keys end when the account is disabled or deleted', async () => {
+  it('an API key of the simulator ends when its account is disabled or deleted', async () => {
     const client = await start();
     const account = '/api/v1/configuration/authentication/auth-servers/auth-server/Administrators/local/users/user/api-admin';
     expect((await client.put(`${account}/enabled`, { enabled: 'false' })).status).toBe(200);
@@ -200,7 +200,7 @@ describe('API keys end', () => {
 });
 
 describe('realm settings', () => {
-  it('realm settings allow only listed addresses with selected-ip', async () => {
+  it('the simulated realm allows a login only from listed addresses with selected-ip', async () => {
     const client = await start();
     await client.post(`${REALM}/authentication-policy/source-ip/ips/ip`, {
       access: 'allow',
@@ -224,7 +224,7 @@ describe('realm settings', () => {
     expect((await client.get(INFO)).status).toBe(403);
   });
 
-  it('realm settings refuse a login that no role-mapping rule matches', async () => {
+  it('the simulated realm refuses a login that matches no role-mapping rule', async () => {
     const client = await start();
     const rule = {
       name: 'only me',

@@ -40,7 +40,7 @@ function holding(port: number): { stream: Duplex; hold: () => void; release: () 
 }
 
 // An import right after its export, on the same connection, was cut once in a hundred times.
-it('the simulator accepts a pipelined request while the previous answer is not flushed', async () => {
+it('the simulator accepts the next request on a connection before the previous response was flushed', async () => {
   const client = await start({ variants: { largeExport: 24 } });
   const { stream, hold, release } = holding(client.simulator.port);
   const socket = tls.connect({ socket: stream, ca: client.simulator.ca, host: '127.0.0.1' });

@@ -14,7 +14,7 @@ const createProfile = (more: object = {}) => ({
 });
 
 describe('the simulator with a profile', () => {
-  it('the simulator refuses a profile that it cannot use, with a plain sentence', async () => {
+  it('the simulator refuses a profile that it cannot use, and explains why in one sentence', async () => {
     const cases: [string | object, RegExp][] = [
       [{ format: 'gateway-profile/2' }, /must be an object with the format "gateway-profile\/1"/],
       [createProfile({ variants: [] }), /needs "variants"/],
@@ -25,7 +25,7 @@ describe('the simulator with a profile', () => {
     for (const [profile, message] of cases) await expect(startTestSimulator({ profile })).rejects.toThrow(message);
   });
 
-  it('the simulator takes variants, release and words from the profile, and other options over them', async () => {
+  it('the simulator takes variants, release, vendor and brand from the profile, unless an option overrides them', async () => {
     const endpoints = [
       read('/api/v1/configuration/uac', { 'zenith-enforcer': 'object', 'host-enforcer': 'object' }),
       read(SESSIONS, { [`${RECORD}/nova-client-version`]: 'text' }),
@@ -37,13 +37,13 @@ describe('the simulator with a profile', () => {
     expect(state.system.release).toBe('22.8R1');
   });
 
-  it('the simulator has nobody signed in if the profile has no session', async () => {
+  it('the simulator has no signed-in user if the profile has no session', async () => {
     const profile = createProfile({ endpoints: [read(SESSIONS, { 'active-users/total-matched-record-number': 'number' })] });
     expect((await startTestSimulator({ profile })).state.settings.sessions).toBe(0);
     expect((await startTestSimulator({ profile, sessions: 3 })).state.settings.sessions).toBe(3);
   });
 
-  it('the simulator answers with the keys, kinds and statuses of the profile, and with own values', async () => {
+  it('the simulator uses the keys, kinds and statuses of the profile, but its own values', async () => {
     const endpoints = [
       read('/api/v1/cluster', { name: 'text', 'members/[]/name': 'text', 'members/[]/enabled': 'boolean', members: 'array' }),
       read('/api/v1/license/named-users', {}, 403),

@@ -38,7 +38,7 @@ describe('list', () => {
     expect(idsOf(await pageOf(client, '?start=201&number=1'))).not.toEqual(all.slice(200, 201));
   });
 
-  it('the simulated session list clips number at 200 unless the release is older', async () => {
+  it('the simulated session list limits number to 200 unless the release is older', async () => {
     const client = await start({ sessions: 450 });
     expect(recordsOf(await pageOf(client, '?number=450'))).toHaveLength(200);
     client.simulator.state.variants.clipAt200 = false;
@@ -102,7 +102,7 @@ describe('list', () => {
     ['empty', { 'active-user-record': [] }],
     ['no-array', {}],
     ['no-container', undefined],
-  ] as const)('the simulated session list without a record has the form %s', async (noRecords, expected) => {
+  ] as const)('the simulated session list without sessions has the form %s', async (noRecords, expected) => {
     const client = await start({ sessions: 0, variants: { noRecords } });
     const page = await pageOf(client);
     expect(page['active-users']['active-user-records']).toEqual(expected);
@@ -156,7 +156,7 @@ describe('end', () => {
     expect((await pageOf(client, '?name=ben.schmidt'))['active-users']['total-matched-record-number']).toBe(0);
   });
 
-  it('the simulator ends all sessions only for the query ?all', async () => {
+  it('the simulator ends all sessions only if the query is ?all', async () => {
     const client = await start();
     for (const query of ['', '?all=true', '?all=', '?everyone', '?all&x']) expect((await client.delete(USERS + query)).status).toBe(400);
     expect(client.simulator.state.sessions.count).toBe(25);
@@ -164,7 +164,7 @@ describe('end', () => {
     expect(client.simulator.state.sessions.count).toBe(0);
   });
 
-  it('the simulator invalidates the key when its own session ends, with the variant', async () => {
+  it('the simulator invalidates the API key when the session of the key ends, with the variant for it', async () => {
     const client = await start({ variants: { ownSession: true } });
     expect(client.simulator.state.sessions.count).toBe(26);
     const own = client.simulator.state.sessions.ids().at(-1);

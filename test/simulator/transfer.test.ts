@@ -26,7 +26,7 @@ const importXml = (client: Client, xml: string, password = ''): Promise<Answer> 
   );
 
 describe('XML', () => {
-  it('imports an export elsewhere and exports the same document again', async () => {
+  it('the simulator imports an XML export of another simulator, and then exports the same document', async () => {
     const one = await start();
     await one.post(ROLES, { name: '.neu <&> "ä"\n]]>', description: ' spaces ' });
     await one.delete(`${ROLES}/Unused`);
@@ -83,7 +83,7 @@ describe('XML', () => {
     expect((await client.post(EXPORT, {})).text).toMatch(/<configuration xmlns="urn:x:2">\n<users>(?!.*<system>)/);
   });
 
-  it('the XML transfer queues a second import behind the first', async () => {
+  it('a second XML import waits until the first one is finished', async () => {
     const client = await start({ variants: { transferMs: 60 } });
     const from = performance.now();
     const times = await Promise.all(
@@ -130,7 +130,7 @@ describe('binary', () => {
     expect((await client.send('POST', BINARY, { body: { password: 'x' } })).status).toBe(422);
   });
 
-  it('the binary transfer refuses invalid requests with the two documented messages, and GET', async () => {
+  it('the binary transfer refuses GET, and refuses invalid requests with the two documented messages', async () => {
     const client = await start();
     const { text } = await client.send('POST', BINARY);
     expect(messages(await client.put(`${BINARY}?import=some`, text, HTML), 'errors')).toEqual(['Invalid import mode']);

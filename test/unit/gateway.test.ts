@@ -35,7 +35,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 describe('A gateway', () => {
-  it('a gateway reports each ended run once, not the plans of an approval, and survives a failing observer', async () => {
+  it('a gateway reports each finished run once, but not the plans of an approval, and ignores errors of the observer', async () => {
     const simulator = await startTestSimulator();
     const ended: string[] = [];
     const onRunEnd: GatewayOptions['onRunEnd'] = ({ operation, envelope, data, initiator }) => {
@@ -72,7 +72,7 @@ describe('A gateway', () => {
     await expect.poll(() => simulator.openConnections).toBe(0);
   });
 
-  it('A gateway closes idle connections on request, keeps busy ones and its key, and connects again', async () => {
+  it('A gateway closes idle connections on request, keeps busy connections and its key, and can connect again', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     gateway.closeIdleConnections();
     await gateway.run('system.info');
@@ -99,7 +99,7 @@ describe('A gateway', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('A gateway logs in separately with the option isolatedLogin', async () => {
+  it('A gateway with isolatedLogin logs in separately', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     await gatewayFor(simulator).run('system.info');
@@ -121,7 +121,7 @@ describe('A gateway', () => {
     expect(told).toEqual([`b ${SYSTEM_INFORMATION_PATH}`]);
   });
 
-  it('A gateway refuses more runs than its limit, and counts those that are running', async () => {
+  it('A gateway refuses more runs than its limit, and reports the number of running ones', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 1, waiting: 0 });
     await gateway.run('system.info');
     const held = gate();
@@ -169,7 +169,7 @@ describe('Gateway.run', () => {
     expect(((await run('system.info', {}, null)) as { envelope: Envelope }).envelope.ok).toBe(true);
   });
 
-  it('Gateway.run accepts any kind of abort signal, and keeps its other options', async () => {
+  it('Gateway.run accepts any kind of abort signal together with its other options', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const stopped = new LightAbortController();
@@ -182,7 +182,7 @@ describe('Gateway.run', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('Gateway.run sends no write if the gateway has dryRun, even if the run sets dryRun to false', async () => {
+  it('Gateway.run sends no write if the gateway has dryRun, even if the run disables dryRun', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { dryRun: true });
     for (const options of [{}, { dryRun: false }]) {
       const { envelope } = await gateway.run('sessions.kill-all', {}, options);
@@ -191,7 +191,7 @@ describe('Gateway.run', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('Gateway.run reports whether a write changed something, and null for a read', async () => {
+  it('Gateway.run reports whether a write changed something, and reports null for a read', async () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('system.info')).envelope).toMatchObject({
       changed: null,
@@ -207,14 +207,14 @@ describe('Gateway.run', () => {
     expect(error.cause?.summary).toContain('NOT_FOUND');
   });
 
-  it('Gateway.run returns the data of a read, and adds the raw values to the envelope', async () => {
+  it('Gateway.run returns the data of a read, and the raw values in the envelope', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data, many, envelope, streamed } = await gateway.run('system.health', { status: 'all' });
     expect([typeof data, many, streamed]).toEqual(['object', null, false]);
     expect(Object.keys(envelope.raw as object).length).toBeGreaterThan(3);
   });
 
-  it('Gateway.run returns one result per item of an array, and no data for a stream', async () => {
+  it('Gateway.run returns one result per item of an array, and returns no data for a stream', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const parts: [{ 'session-id': string }, Envelope][] = [];
     const onPart = (data: unknown, _part: unknown, envelope: Envelope): void =>
@@ -230,7 +230,7 @@ describe('Gateway.run', () => {
     expect(killed).toMatchObject({ streamed: false, many: { total: 3, ok: 3 }, envelope: { changed: true } });
   });
 
-  it('Gateway.run never quotes a secret of its input', async () => {
+  it('Gateway.run never shows a secret of its input', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const secret = 's3cret-word';
     const quote = JSON.stringify({ result: { info: [{ message: `${secret} is weak` }] } });
@@ -243,7 +243,7 @@ describe('Gateway.run', () => {
     expect(JSON.stringify([sent, planned])).not.toContain(secret);
   });
 
-  it('Gateway.run calls approve with the plan, and writes only after the approval', async () => {
+  it('Gateway.run passes its plan to approve, and writes only after the approval', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const proposals: Proposal[] = [];
     const approve: RequestApproval = (proposal) => {
@@ -269,7 +269,7 @@ describe('Gateway.run', () => {
     expect(listWriteLines(simulator)).toEqual([`PUT ${USER}/enabled`]);
   });
 
-  it('Gateway.run records each write in the journal with the initiator and without secrets, and reads nothing twice', async () => {
+  it('Gateway.run records each write in the journal with its initiator and without secrets, and reads nothing twice', async () => {
     const journal = createTemporaryFolder();
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1', journal });
     await gateway.run('users.disable', user, { initiator: { actor: 'j.doe', node: 'n1', flow: 'f1' } });
@@ -310,7 +310,7 @@ describe('A run at another appliance', () => {
     expect(listWriteLines(two.simulator)).toEqual([]);
   });
 
-  it('A run at another appliance names the other appliance in its errors, and quotes no secret of it', async () => {
+  it('A run that uses another appliance names it in its errors, and shows none of its secrets', async () => {
     const { one, two } = await both();
     const compare = (other: string, signal?: AbortSignal) =>
       expectFailure(one.gateway.run('snapshot.compare', { other, path: 'users/user-roles' }, { signal }));
@@ -332,7 +332,7 @@ describe('A run at another appliance', () => {
 });
 
 describe('Other methods of a gateway', () => {
-  it('readConfiguration returns texts and reuses the unchanged ones of the previous tree', async () => {
+  it('readConfiguration returns the resources as texts, and reuses unchanged texts of the previous tree', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const path = 'users/user-roles';
     const { data: first } = await gateway.readConfiguration({ path });

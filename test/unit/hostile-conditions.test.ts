@@ -59,7 +59,7 @@ describe('a full disk', () => {
 });
 
 describe('two Node-REDs with one folder', () => {
-  it('two Node-REDs share one folder with the same signing key, and report the records of each other with different keys', async () => {
+  it('two Node-REDs with different signing keys and one folder report the records of each other; with one key they share them', async () => {
     const folder = createTemporaryFolder();
     const [one, same, other] = [
       'a key of 32 characters, the first',
@@ -79,7 +79,7 @@ describe('two Node-REDs with one folder', () => {
     resetContainmentStores();
   });
 
-  it('two Node-REDs with one folder take turns under a lock', async () => {
+  it('two Node-REDs with one folder use its lock one after the other', async () => {
     const file = join(createTemporaryFolder(), 'x.lock');
     const signer = new RecordSigner('a key of 32 characters, the first');
     const order: string[] = [];
@@ -100,7 +100,7 @@ describe('two Node-REDs with one folder', () => {
 });
 
 describe('a folder that is gone', () => {
-  it('a missing folder is not created again by a watch below a share that is not mounted', async () => {
+  it('a watch does not create its folder again when a network share is not mounted', async () => {
     const share = join(createTemporaryFolder(), 'share');
     const file = join(share, 'watch', 'watch.jsonl');
     mkdirSync(share);
@@ -112,7 +112,7 @@ describe('a folder that is gone', () => {
 });
 
 describe('100,000 sessions that end at once', () => {
-  it('100,000 sessions that end at once are each reported once and saved in one line', async () => {
+  it('a watch reports each of 100,000 sessions that end at once, and saves them in one line', async () => {
     const sessions = Array.from({ length: 100_000 }, (_, index) => ({ 'session-id': `sid${index}`, 'active-user-name': `user-${index}` }));
     const tracker = new SessionTracker();
     tracker.update(sessions);

@@ -72,7 +72,7 @@ const listFields = (area: Area): [string, Field][] => Object.values(area.operati
 const namedAreas = areas.map((area) => [area.name, area] as const);
 
 describe('gateway.html', () => {
-  it('gateway.html registers every node type with a literal call and loads no external file', () => {
+  it('gateway.html registers every node type by a literal name and loads no external file', () => {
     expect([...definitions.keys()].sort()).toEqual(
       ['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...areas.map(({ name }) => `gateway-${name}`)].sort(),
     );
@@ -104,7 +104,7 @@ describe('gateway.html', () => {
   });
 
   it.each(namedAreas)(
-    'gateway.html passes every field of gateway-%s to the dialog and declares its secrets as credentials',
+    'gateway.html passes every field of gateway-%s to the dialog, and declares secret fields as credentials',
     (name, area) => {
       const operationFields = Object.entries(table[name]?.operations ?? {}).map(([operation, { fields }]) => [
         operation,
@@ -123,7 +123,7 @@ describe('gateway.html', () => {
     expect(findProperty(definitions.get('gateway-appliance'), 'hasUsers')?.kind).toBe(ts.SyntaxKind.FalseKeyword);
   });
 
-  it.each(namedAreas)('gateway.html declares the node properties of the contract for gateway-%s', (name, area) => {
+  it.each(namedAreas)('gateway.html declares the node properties that the contract lists for gateway-%s', (name, area) => {
     const definition = definitions.get(`gateway-${name}`);
     const properties = [
       'name',
@@ -231,7 +231,7 @@ describe('the English catalog', () => {
     }
   });
 
-  it('the English catalog has the same English text as the code for every status and log line', () => {
+  it('the English catalog has the same English text as the code for every status text and log line', () => {
     for (const [key, text] of Object.entries(RUNTIME_TEXTS.closed)) expect(catalog.get(`closed.${key}`), key).toBe(text);
     for (const [key, text] of Object.entries(RUNTIME_TEXTS.watch.status)) expect(catalog.get(`watch.status.${key}`), key).toBe(text);
     for (const [key, text] of Object.entries(RUNTIME_TEXTS.status)) expect(catalog.get(`status.${key}`), key).toBe(text);
@@ -256,7 +256,7 @@ describe('the editor build', () => {
     for (const file of files) expect(readFileSync(file, 'utf8'), file).toMatch(/^(#!.*\n)?\/\/ @ts-check\n/);
   });
 
-  it('the editor build bundles the validation rules of the runtime without code that needs Node.js', () => {
+  it('the editor build bundles the validation rules of the runtime, but no code that needs Node.js', () => {
     const [script = ''] = scripts;
     for (const rule of [
       'findUrlFault',
@@ -308,7 +308,7 @@ describe('the sidebar help', () => {
 });
 
 describe('the help stubs in the page', () => {
-  it('the help stubs in the page hold the first paragraph of each help text and a marker for the rest', () => {
+  it('the help in the editor page has only the first paragraph of each help text and a marker for the rest', () => {
     const types = [...help.matchAll(/data-help-name="([^"]+)"/g)].map(([, type]) => type);
     expect([...stubs.matchAll(/data-help-name="([^"]+)"/g)].map(([, type]) => type)).toEqual(types);
     for (const type of types) {

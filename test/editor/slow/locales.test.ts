@@ -60,12 +60,12 @@ describe('Translation', () => {
     ['xx', '“Eins”. Zwei.'],
     ['de', '„Eins“. Zwei.'],
     ['ja', '「Eins」。Zwei.'],
-  ])('the translation uses the quotation marks of %s for a label', (language, expected) => {
+  ])('the translation puts labels into the quotation marks of %s', (language, expected) => {
     const translation = new Translation(language, { One: 'Eins', 'Two.': 'Zwei.' });
     expect(translation.help(': name (string) : “One”. Two.')).toBe(`: name (string) : ${expected}`);
   });
 
-  it('the translation keeps a text without a translation in English and records it as missing', () => {
+  it('the translation keeps an untranslated text in English and records it as missing', () => {
     const translation = new Translation('ja', { One: '一' });
     expect(translation.catalog({ a: { b: 'One', c: 'Two' }, d: '__n__' })).toEqual({ a: { b: '一', c: 'Two' }, d: '__n__' });
     expect([...translation.missing]).toEqual(['Two']);

@@ -49,14 +49,14 @@ describe('gateway-simulator', () => {
     [['--second-factor', 'sms'], /none, password, totp/],
     [['--colour'], /Unknown option/],
     [['--port', '0', '--ca-file', '/nonexistent/ca.pem'], /ENOENT/],
-  ])('gateway-simulator ends with 1 and one sentence for %j', async (options, sentence) => {
+  ])('gateway-simulator exits with 1 and prints one sentence for %j', async (options, sentence) => {
     const { code, stdout, stderr } = await run(...options);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(sentence);
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it('gateway-simulator prints its address, serves with the written certificate, and ends with Ctrl-C', async () => {
+  it('gateway-simulator prints its address, serves the certificate that it wrote, and ends with Ctrl-C', async () => {
     const ca = join(folder, 'ca.pem');
     const child = spawn(process.execPath, [
       script,

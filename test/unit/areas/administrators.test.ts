@@ -53,7 +53,7 @@ describe('policy operations', () => {
     contosoos: { 'location-group': 'Default', 'password-encrypted': 'x' },
   };
 
-  it('a policy operation sends an enforcer unchanged, under the vendor found in the policy tree', async () => {
+  it('gateway-policy sends an enforcer unchanged to the path of the vendor found in the policy tree', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ vendor: 'contoso' });
     await gateway.run('policy.add-enforcer', { enforcer });
     await gateway.run('policy.add-enforcer', { enforcer: { ...enforcer, name: 'Second' } });
@@ -66,7 +66,7 @@ describe('policy operations', () => {
     expect(bodyOf(listRequests(simulator)[1]?.body)).toEqual(enforcer);
   });
 
-  it('a policy operation fails with both candidates when the policy tree has two vendors', async () => {
+  it('gateway-policy fails and names both candidates when the policy tree has two vendors', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ vendor: 'contoso' });
     await gateway.run('system.info');
     simulator.fault({
@@ -80,7 +80,7 @@ describe('policy operations', () => {
     expect(listRequestLines(simulator).at(-1)).toContain('/contoso-enforcer/');
   });
 
-  it('reads, sets and deletes RADIUS and SNMP clients with any name', async () => {
+  it('gateway-policy reads, sets and deletes RADIUS and SNMP clients with any name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const client = { name: 'Switch 3/1 @lab', 'location-group': 'Default' };
     await gateway.run('policy.set-radius-client', { name: client.name, client });
@@ -93,7 +93,7 @@ describe('policy operations', () => {
 });
 
 describe('license operations', () => {
-  it('a license operation reads leases and named users, and pulls the state with an empty JSON object as body', async () => {
+  it('gateway-license reads leases and named users, and pulls the state with an empty JSON object as body', async () => {
     const server = await startTestSimulator({ role: 'license-server' });
     expect((await gatewayFor(server).run('license.lease-info')).data).toHaveProperty('leased-license-counts');
     const client = await startTestSimulator({ role: 'license-client' });
@@ -102,7 +102,7 @@ describe('license operations', () => {
     expect(listRequests(client)[0]?.body).toBe('{}');
   });
 
-  it('a license operation removes named users by client kind on a license server, and with their sessions elsewhere', async () => {
+  it('gateway-license removes named users by client kind on a license server, and with their sessions on other appliances', async () => {
     const server = await startTestSimulator({ role: 'license-server' });
     const onServer = gatewayFor(server);
     const kinds = Object.keys((await onServer.run('license.list-named-users')).data as object);
@@ -126,7 +126,7 @@ describe('license operations', () => {
     });
   });
 
-  it('a license operation rejects client-kind together with delete-active-sessions before sending anything', async () => {
+  it('gateway-license rejects client-kind together with delete-active-sessions before sending anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['remove-named-users', 'remove-all-named-users']) {
       const users = operation === 'remove-named-users' ? { users: ['a'] } : {};
@@ -143,7 +143,7 @@ describe('license operations', () => {
 describe('cluster operations', () => {
   const member = createClusterMember('node c');
 
-  it('a cluster operation fails an Active/Passive cluster over, and passes on the refusal of an Active/Active cluster', async () => {
+  it('gateway-cluster switches an Active/Passive cluster over, and reports the refusal of an Active/Active cluster', async () => {
     const passive = await startSimulatorWithGateway({ cluster: 'active-passive' });
     const owner = async (): Promise<unknown> =>
       ((await passive.gateway.run('cluster.status')).data as Record<string, unknown>)['external-vip-owner'];
@@ -155,7 +155,7 @@ describe('cluster operations', () => {
     expect([error.code, error.message]).toEqual(['REJECTED', expect.stringMatching(/Active-Passive/i)]);
   });
 
-  it('cluster operations create, join, extend and reduce a cluster', async () => {
+  it('gateway-cluster creates, joins, extends and reduces a cluster', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('cluster.create', { 'cluster-name': 'edge', 'cluster-password': 'geheim & sicher', 'member-name': 'node a' });
     await gateway.run('cluster.add-member', member);
@@ -175,7 +175,7 @@ describe('cluster operations', () => {
     ['member-ip', '10.10.0'],
     ['member-netmask', '255.0.255.0'],
     ['member-external-gateway', 'gateway'],
-  ])('a cluster operation rejects an invalid %s before sending anything', async (field, value) => {
+  ])('gateway-cluster rejects an invalid %s before sending anything', async (field, value) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('cluster.add-member', { ...member, [field]: value }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringContaining(field)]);

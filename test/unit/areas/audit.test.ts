@@ -42,14 +42,14 @@ describe('audit.run', () => {
     expect(stored.notApplicable).toContain('health-over-limit');
   });
 
-  it('audit.run masks the community that it found', async () => {
+  it('audit.run masks the SNMP community in a finding', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { findings } = (await gateway.run('audit.run', {})).data as AuditData;
     const found = findings.filter(({ rule: id }) => id === 'well-known-community');
     for (const finding of found) expect(finding.evidence).toEqual({ field: '/community', value: '***' });
   });
 
-  it('audit.run takes own rules from a list or a YAML file, and switches rules off', async () => {
+  it('audit.run takes user-defined rules from a list or a YAML file, and can switch off built-in rules', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const file = join(createFolder(), 'rules.yaml');
     writeFileSync(
@@ -82,7 +82,7 @@ describe('audit.run', () => {
     expect(error.message).toContain(named);
   });
 
-  it('audit.run accepts a finding until its exception ends, and then reports the exception', async () => {
+  it('audit.run accepts a finding until its exception expires, and then reports the exception', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const run = async (until: string): Promise<AuditData> => {
       const exceptions = [{ rule: 'unused-object', path: 'users/user-roles/user-role/Old', reason: 'kept', until }];
@@ -108,14 +108,14 @@ describe('audit.run', () => {
     });
   });
 
-  it('audit.run stops a condition that never ends', async () => {
+  it('audit.run stops a rule condition that never ends', async () => {
     const endless = { ...rule, condition: '($f := function($n){ $f($n + 1) }; $f(1))' };
     const { gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('audit.run', { ...message, rules: [endless] }));
     expect(error).toMatchObject({ code: 'BAD_INPUT', message: expect.stringContaining('fails or takes too long') as string });
   });
 
-  it('audit.run does not stop a condition because the clock is set ahead', async () => {
+  it('audit.run does not stop a rule condition because the clock is set ahead', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const clock = vi.spyOn(Date, 'now');
     onTestFinished(() => clock.mockRestore());
@@ -138,7 +138,7 @@ describe('audit.run', () => {
     expect(envelope['report']).toContain(`"'=1+1\nb"`);
   });
 
-  it('audit.run writes reports without markup and formulas of the appliance', async () => {
+  it('audit.run writes reports in which names of the appliance cannot act as markup or formulas', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const evil = snapshot({
       [`${ROOT}/users/user-role/%3Db`]: { name: '=b', x: '' },
@@ -153,7 +153,7 @@ describe('audit.run', () => {
     expect(await report('csv')).toContain(`,"'=b",`);
   });
 
-  it('audit.run gives a table of appliances and rules for many appliances', () => {
+  it('audit.run of many appliances returns a table of appliances and rules', () => {
     const rows = tabulateAudits([{ appliance: 'a', findings: [{ rule: 'unused-object' }], notApplicable: ['certificate-ends'] }]);
     expect(rows.rows).toEqual([
       expect.objectContaining({ appliance: 'a', 'unused-object': 1, 'certificate-ends': null, 'session-too-long': 0 }),

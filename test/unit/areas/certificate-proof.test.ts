@@ -20,7 +20,7 @@ const PASSWORD = 'Grün & "blau"';
 const fixture = (name: string): Buffer => readFileSync(join(__dirname, '../../fixtures', name));
 
 describe('certificate upload with prove', () => {
-  it('an upload with prove waits until the handshake shows the new certificate', async () => {
+  it('a certificate upload with prove waits until the handshake shows the new certificate', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = selfSigned();
     // It appears only after somebody has looked.
@@ -36,7 +36,7 @@ describe('certificate upload with prove', () => {
     expect(envelope.served).not.toHaveProperty('chain');
   });
 
-  it('an upload with prove fails with CONFLICT and says that the certificate was accepted when it is not served in time', async () => {
+  it('a certificate upload with prove fails with CONFLICT if the accepted certificate is not served in time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { cert: fixture('device.p12'), password: PASSWORD, prove: true, 'prove-within': 0.01 };
     const error = await expectFailure(gateway.run('certificates.upload', input));
@@ -52,7 +52,7 @@ describe('certificate upload with prove', () => {
     expect([...simulator.state.certificates.device.keys()]).toContain('vpn.example.com');
   });
 
-  it('an upload with prove fails with CONFLICT when no TLS handshake succeeds in time', async () => {
+  it('a certificate upload with prove fails with CONFLICT if no TLS handshake succeeds in time', async () => {
     const away = await startTestSimulator();
     await away.close();
     const error = await expectFailure(waitUntilServed('AA', 0.01, createRunContext({ url: `https://127.0.0.1:${away.port}` })));
@@ -60,7 +60,7 @@ describe('certificate upload with prove', () => {
     expect(error.message).toMatch(/^The appliance accepted the certificate, but after 0\.01 s no handshake succeeded: .*refused/);
   });
 
-  it('an upload with prove checks again after 250 ms, then at growing intervals, and stops when canceled', async () => {
+  it('a certificate upload with prove checks again after 250 ms, then at growing intervals, and stops when canceled', async () => {
     const pauses = vi.spyOn(globalThis, 'setTimeout');
     onTestFinished(() => pauses.mockRestore());
     const simulator = await startTestSimulator();
@@ -71,7 +71,7 @@ describe('certificate upload with prove', () => {
     expect(await proving).toMatchObject({ code: 'ABORTED', message: 'Canceled while it waited for the certificate.' });
   });
 
-  it('an upload with prove fails at once when the message is already canceled or the appliance has no TLS', async () => {
+  it('a certificate upload with prove fails at once if the message is already canceled or the appliance has no TLS', async () => {
     const cancel = new LightAbortController();
     cancel.abort();
     expect(await expectFailure(waitUntilServed('AA', 60, createRunContext(await startTestSimulator(), { signal: cancel })))).toMatchObject({
@@ -81,7 +81,7 @@ describe('certificate upload with prove', () => {
     expect((await expectFailure(waitUntilServed('AA', 60, createRunContext({ url: 'http://127.0.0.1:1' })))).code).toBe('BAD_CONFIG');
   });
 
-  it('an upload with prove stops waiting when canceled and leaves the certificate on the appliance', async () => {
+  it('a certificate upload with prove can be canceled while it waits, and leaves the certificate on the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const cancel = new AbortController();
@@ -92,7 +92,7 @@ describe('certificate upload with prove', () => {
     expect([...simulator.state.certificates.device.keys()]).toContain('vpn.example.com');
   });
 
-  it('an upload with prove sends nothing when the certificate cannot be read for the comparison', async () => {
+  it('a certificate upload with prove sends nothing if the certificate cannot be read for the comparison', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const cert of [fixture('device-rc2.p12'), Buffer.from('no certificate')]) {
       const error = await expectFailure(gateway.run('certificates.upload', { cert, password: PASSWORD, prove: true }));
@@ -104,7 +104,7 @@ describe('certificate upload with prove', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('an upload with prove makes no handshake in a dry run', async () => {
+  it('a certificate upload with prove makes no handshake in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     let looks = 0;
     simulator.onHandshake(() => looks++);
@@ -113,7 +113,7 @@ describe('certificate upload with prove', () => {
     expect(looks).toBe(0);
   });
 
-  it.each(['base64', 'text'])('an upload with prove checks a signed certificate that is sent as %s', async (format) => {
+  it.each(['base64', 'text'])('a certificate upload with prove checks a signed certificate that is sent as %s', async (format) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('certificates.create-csr', { 'subject-common-name': 'vpn.example.com' });
     const { name } = envelope.csr as { name: string };
@@ -137,7 +137,7 @@ describe('readFingerprint', () => {
     expect(readFingerprint(bytes, PASSWORD)).toBe(fingerprint(pem));
   });
 
-  it('readFingerprint rejects a bundle that holds no certificate', () => {
+  it('readFingerprint rejects a bundle without a certificate', () => {
     expect(getThrownError(() => readFingerprint(Buffer.from('-----BEGIN NOTHING-----')))).toMatchObject({ code: 'BAD_INPUT' });
   });
 });

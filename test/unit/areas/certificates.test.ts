@@ -38,7 +38,7 @@ describe('device certificates', () => {
     expect(simulator.state.certificates.device.has('vpn.example.com')).toBe(true);
   });
 
-  it('a certificates operation rejects a wrong bundle password before sending anything', async () => {
+  it('gateway-certificates rejects a wrong bundle password before sending anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of ['device.p12', 'device-rc2.p12']) {
       const error = await expectFailure(gateway.run('certificates.upload', { file: fixture(name), password: 'wrong one' }));
@@ -47,7 +47,7 @@ describe('device certificates', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('a certificates operation uploads a bundle with an algorithm that Node.js does not support', async () => {
+  it('gateway-certificates uploads a bundle with an algorithm that Node.js does not support', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ status: 201, body: '{"result":{"info":[{"message":"done"}]}}' });
@@ -75,7 +75,7 @@ describe('device certificates', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('a certificates operation uploads PEM text, also without its line breaks, and sends the interfaces', async () => {
+  it('gateway-certificates uploads PEM text, with or without line breaks, and sends the interfaces', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const pem = readFileSync(fixture('device.pem'), 'utf8');
     const twice = `${pem}${pem}`;
@@ -87,13 +87,13 @@ describe('device certificates', () => {
       expect({ ...rest, cert }).toEqual({ cert, password: PASSWORD, 'external-interfaces': { 'external-interface': ['External'] } });
   });
 
-  it('a certificates operation masks the private key in a plan', async () => {
+  it('gateway-certificates masks the private key in a plan', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('certificates.upload', { cert: bundle, password: PASSWORD }, { dryRun: true });
     expect(envelope.plan).toMatchObject([{ method: 'POST', body: { cert: MASK, password: MASK } }]);
   });
 
-  it('a certificates operation deletes a certificate by its subject name', async () => {
+  it('gateway-certificates deletes a certificate by its subject name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('certificates.upload', { cert: bundle, password: PASSWORD });
     await gateway.run('certificates.delete', { 'subject-name': 'vpn.example.com' });
@@ -114,7 +114,7 @@ describe('certificate signing requests', () => {
     expect(envelope).not.toHaveProperty('csr');
   });
 
-  it('a certificates operation sends a curve only for ECDSA keys', async () => {
+  it('gateway-certificates sends a curve only for ECDSA keys', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const name = { 'subject-common-name': 'vpn.example.com' };
     const all = [{}, { 'key-type': 'RSA' }, { 'key-type': 'RSA', 'ecc-curve': 'P-256' }, { 'ecc-curve': 'P-256' }];
@@ -133,7 +133,7 @@ describe('certificate signing requests', () => {
     for (const kind of ['RSA-PSS', 'XRSA']) expect(await planned(kind)).toMatchObject({ 'ecc-curve': 'P-384' });
   });
 
-  it.each(['base64', 'text'])('a certificates operation turns a signing request into a certificate that is sent as %s', async (format) => {
+  it.each(['base64', 'text'])('gateway-certificates creates a signing request and uploads the signed certificate as %s', async (format) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('certificates.create-csr', { 'subject-common-name': 'vpn.example.com' });
     const csr = envelope.csr as { name: string; uploadPath: string };
@@ -161,7 +161,7 @@ describe('encodeBundle and encodeSignedCertificate', () => {
     if (format === 'base64') expect(encodeSignedCertificate(certificate)).toBe(sent);
   });
 
-  it('encodeBundle and encodeSignedCertificate keep existing line breaks of PEM text, whatever the length of its lines', () => {
+  it('encodeBundle and encodeSignedCertificate keep the line breaks of PEM text, whatever the length of the lines', () => {
     const lines = '-----BEGIN CERTIFICATE-----\r\nMIIB\r\nAA==\r\n-----END CERTIFICATE-----';
     expect(encodeSignedCertificate(lines, 'text')).toBe(lines);
   });
@@ -175,7 +175,7 @@ describe('encodeBundle and encodeSignedCertificate', () => {
     expect(getThrownError(() => encodeSignedCertificate(certificate, 'text'))).toMatchObject({ code: 'BAD_INPUT', message });
   });
 
-  it('encodeBundle and encodeSignedCertificate pass on an unreadable bundle, because only the appliance can judge it', async () => {
+  it('encodeBundle and encodeSignedCertificate do not check an unreadable bundle, because only the appliance can judge it', async () => {
     expect(await encodeBundle({ cert: 'TUlJQg==', password: 'p' })).toBe('TUlJQg==');
     expect(await encodeBundle({ cert: Buffer.from('MIIB'), password: 'p' })).toBe('TUlJQg==');
   });

@@ -49,7 +49,7 @@ describe('config.get and config.list', () => {
     },
   );
 
-  it('config.get and config.list list users by name, but not the values of fields', async () => {
+  it('config.list lists users by name, but not the values of fields', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { userEntries: 'username' } });
     const list = async (path: string): Promise<unknown> => (await gateway.run('config.list', { path })).data;
     const server = 'authentication/auth-servers/auth-server/System Local';
@@ -61,7 +61,7 @@ describe('config.get and config.list', () => {
     expect(await list(`${server}`)).toEqual([{ name: 'local', href: expect.stringMatching(/local$/) as string }]);
   });
 
-  it('config.get and config.list follow a link from a listing unchanged', async () => {
+  it('config.get accepts a link from a listing unchanged', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('config.list', { path: roles });
     for (const { name, href } of data as { name: string; href: string }[]) {
@@ -71,7 +71,7 @@ describe('config.get and config.list', () => {
     }
   });
 
-  it('config.get and config.list send flags and texts of the query', async () => {
+  it('config.get and config.list send flags and values in the query', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const query = { expand: true, page: 7, 'a b': 'ü&' };
     await expectFailure(gateway.run('config.get', { path: 'users', query }));
@@ -195,7 +195,7 @@ describe('dry run', () => {
     expect(envelope).not.toHaveProperty('plan');
   });
 
-  it('a dry run still applies the guards', async () => {
+  it('a dry run applies the guards', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 30 });
     const run = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } }, { dryRun: true });
     expect((await expectFailure(run)).code).toBe('LIMIT');

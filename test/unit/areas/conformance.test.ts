@@ -40,7 +40,7 @@ describe('system.conformance', () => {
     });
   });
 
-  it('system.conformance refuses a previous profile that it cannot read, and sends nothing', async () => {
+  it('system.conformance refuses an unreadable previous profile, and sends nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const cases = [{}, { format: 'gateway-profile/2' }, { format: 'gateway-profile/1', variants: {}, endpoints: [7] }];
     for (const previous of cases) {
@@ -50,12 +50,12 @@ describe('system.conformance', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('system.conformance fails like any read when the appliance cannot be used', async () => {
+  it('system.conformance fails like any read if the appliance cannot be used', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     expect((await expectFailure(gateway.run('system.conformance', FAST))).code).toBe('LOGIN_REJECTED');
   });
 
-  it('system.conformance can send no write with a valid key', async () => {
+  it('system.conformance sends no write with a valid key', async () => {
     const sent: string[] = [];
     const send = ({ method }: RawRequest): Promise<RawReply> => {
       sent.push(method);

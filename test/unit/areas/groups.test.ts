@@ -30,13 +30,13 @@ describe('group catalogs', () => {
     expect(names((await gateway.run('groups.list', catalog)).data)).toEqual(expected);
   });
 
-  it('a change of a group catalog reports the write in the envelope, not the reads around it', async () => {
+  it('a change of a group catalog reports only the write in the envelope, not its reads', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { updateStatus: 204 } });
     const { envelope } = await gateway.run('groups.add', { ...AD, groups: ad('Staff') });
     expect(envelope).toMatchObject({ request: { method: 'PUT' }, status: 204, changed: true, requests: 3 });
   });
 
-  it('a change of a group catalog sends nothing when all groups are present, in any case', async () => {
+  it('a change of a group catalog sends nothing if all groups are present, ignoring upper and lower case', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const added = await gateway.run('groups.add', { ...AD, groups: [ad('vpn users')] });
     const removed = await gateway.run('groups.remove', { ...LDAP, groups: 'cn=nobody,dc=x' });
@@ -59,7 +59,7 @@ describe('group catalogs', () => {
     expect(names((await gateway.run('groups.list', LDAP)).data)).toEqual(['suppliers']);
   });
 
-  it('a change of a group catalog keeps both groups that two flows add at the same time', async () => {
+  it('two flows that add groups to a catalog at the same time both succeed', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const other = gatewayFor(simulator);
     await Promise.all(
@@ -90,7 +90,7 @@ describe('group catalogs', () => {
   });
 
   it.each([['fewer'], ['as many', 'Staff', 'A', 'B'], ['more', 'Staff', 'A', 'B', 'C']])(
-    'a change of a group catalog reports both lists when somebody else writes between: %s',
+    'a change of a group catalog reports both lists if another client writes in between: %s',
     async (_, ...more) => {
       const theirs = ['Only', ...more];
       const { simulator, gateway } = await startSimulatorWithGateway();
@@ -157,7 +157,7 @@ describe('group catalogs', () => {
     expect((await gateway.run('groups.list', AD)).data).toEqual([]);
   });
 
-  it('a change of a group catalog plans the whole list in a dry run without writing it', async () => {
+  it('a dry run of a group catalog change plans the whole list without writing it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('groups.add', { ...AD, groups: ad('Staff') }, { dryRun: true });
     expect(names((envelope.plan?.[0]?.body as { 'ad-group': unknown })['ad-group'])).toEqual([
@@ -177,7 +177,7 @@ describe('GroupIndex and parseGroups', () => {
     return one === undefined ? -1 : of.indexOf(one);
   };
 
-  it('GroupIndex identifies a group by sid when both have one, otherwise by name, ignoring case', () => {
+  it('GroupIndex identifies a group by sid if both groups have one, otherwise by name, ignoring case', () => {
     const list = [{ sid: 'S-1', name: 'A' }, { sid: 'S-2', name: 'B' }, { name: 'C' }, { sid: '', name: 'D' }];
     expect(found(list, { sid: 's-1', name: 'B' })).toBe(0);
     expect(found(list, { name: 'b' })).toBe(1);

@@ -41,7 +41,7 @@ function reference(text: string): Record<string, [type: string, samples: [name: 
 const hasReference = spawnSync('python3', ['-c', 'import prometheus_client.openmetrics.parser']).status === 0;
 
 describe('system.metrics', () => {
-  it.runIf(hasReference)('system.metrics produces text that the Prometheus parser reads with the same values', async () => {
+  it.runIf(hasReference)('system.metrics produces text that a Prometheus parser reads with the same values', async () => {
     const name = 'vpn "1"\\';
     const { gateway } = await startSimulatorWithGateway({ cluster: 'active-passive', role: 'license-server' }, { name });
     await expectFailure(gateway.run('users.get', { server: 'System Local', username: 'nobody' }));
@@ -133,14 +133,14 @@ describe('system.metrics', () => {
     [400, 1],
     [422, 1],
     [302, 0],
-  ])('system.metrics reports gateway_up correctly when every answer has status %i: %i', async (status, up) => {
+  ])('system.metrics gives gateway_up the right value if every response has status %i: %i', async (status, up) => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(status, '{"result":{"errors":[{"message":"No."}]}}')));
     const { families } = await scrape(gateway, { parts: ['health', 'license', 'certificate'] });
     expect(values(families, 'gateway_up')).toEqual({ '': up });
     expect(families.has('gateway_certificate_days')).toBe(true);
   });
 
-  it('system.metrics counts the TLS handshake as an answer when only the certificate is requested, and leaves it out without TLS', async () => {
+  it('system.metrics counts a TLS handshake as a response if only the certificate is requested, and skips it without TLS', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect(values((await scrape(gateway, { parts: ['certificate'] })).families, 'gateway_up')).toEqual({ '': 1 });
     expect(listRequestLines(simulator)).toEqual([]);
@@ -149,7 +149,7 @@ describe('system.metrics', () => {
     expect(envelope).toMatchObject({ ok: true, leftOut: { certificate: 'BAD_CONFIG' } });
   });
 
-  it('system.metrics reports why each part is left out when the appliance is unreachable, and stops when canceled', async () => {
+  it('system.metrics reports why each part is missing if the appliance is unreachable, and stops when canceled', async () => {
     const away = gatewayFor({ url: 'https://127.0.0.1:1' });
     const { envelope } = await away.run('system.metrics');
     const why = 'CONNECTION';
@@ -161,7 +161,7 @@ describe('system.metrics', () => {
     expect((await expectFailure(gateway.run('system.metrics', { parts: [] }))).message).toBe('parts is an empty array.');
   });
 
-  it('system.metrics reads documents with unexpected shapes as far as possible', async () => {
+  it('system.metrics reads as much as possible from documents with unexpected shapes', async () => {
     const documents: Record<string, unknown> = {
       'healthcheck?status=all': { 'CPU-UTILIZATION4': ' 5 ', A: 'NO', B: -1, C: 'busy', D: null, E: 0, F: '12.75' },
       'license-server-lease-information': {
@@ -192,7 +192,7 @@ describe('system.metrics', () => {
     expect(values(families, 'gateway_cluster_member_enabled', 'name')).toEqual({ alone: 1 });
   });
 
-  it('system.metrics leaves out what the appliance does not offer and reports it in the envelope', async () => {
+  it('system.metrics skips what the appliance does not offer, and reports that in the envelope', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('system.metrics');
     expect(envelope).toMatchObject({ ok: true, changed: null, leftOut: { cluster: 'NOT_FOUND' } });
@@ -267,7 +267,7 @@ describe('system.metrics', () => {
 });
 
 describe('request counters', () => {
-  it('the counter puts each request into the first bucket whose bound it does not exceed', () => {
+  it('the request histogram counts each request in the first bucket whose limit it does not exceed', () => {
     const counters = new Counters();
     for (const bound of HISTOGRAM_BOUNDS_SECONDS) counters.countRequest('GET', 200, bound);
     counters.countRequest('GET', 'TIMEOUT', 600);
@@ -303,7 +303,7 @@ describe('formatOpenMetrics', () => {
 
 describe('mergeOpenMetrics', () => {
   it.runIf(hasReference)(
-    'mergeOpenMetrics merges several appliances into one text that the Prometheus parser reads completely',
+    'mergeOpenMetrics merges the texts of several appliances into one text that a Prometheus parser reads completely',
     async () => {
       const gateways = await Promise.all(['one', 'other', 'third'].map(async (name) => gatewayFor(await startTestSimulator(), { name })));
       const texts = await Promise.all(gateways.map(async (gateway) => (await scrape(gateway)).text));
@@ -319,7 +319,7 @@ describe('mergeOpenMetrics', () => {
     },
   );
 
-  it('mergeOpenMetrics adds families that only one text has and writes each head once', () => {
+  it('mergeOpenMetrics keeps metric families that only one text has, and writes each family header once', () => {
     const family = (name: string, value: number) => ({ name, type: 'gauge', help: 'Line\n# TYPE x gauge', samples: [{ value }] }) as const;
     const texts = [
       formatOpenMetrics([family('a', 1)], { appliance: 'x' }),

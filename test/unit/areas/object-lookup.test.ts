@@ -47,7 +47,7 @@ describe('object lookups', () => {
     expect([...new Set(silent)].sort()).toEqual([...NAMES_NOTHING].sort());
   });
 
-  it('object lookups exist for every kind that a field names', () => {
+  it('an object lookup exists for every kind of object that a field can name', () => {
     const fields = areas.flatMap(({ operations }) => Object.values(operations).flatMap((operation) => Object.values(operation.fields)));
     const named = new Set(fields.flatMap(({ names }) => (names === undefined || OF_NODE_RED.includes(names) ? [] : [names])));
     expect(named.size).toBeGreaterThan(10);
@@ -68,17 +68,17 @@ describe('object lookups', () => {
     ['snmp-client', {}, 'access switch 2'],
     ['cluster-member', {}, 'gateway-1-b'],
     ['interface', {}, '<Internal Port>'],
-  ])('object lookups list each %s', async (kind, given, one) => {
+  ])('the object lookup lists each %s', async (kind, given, one) => {
     expect(await values(kind, await reader({ cluster: 'active-passive' }), given as Record<string, string>)).toContain(one);
   });
 
-  it('object lookups tell local servers from directory servers', async () => {
+  it('the object lookup distinguishes local servers from directory servers', async () => {
     const read = await reader();
     expect(await values('local-server', read)).not.toContain('Corp AD');
     expect(await values('directory-server', read)).toEqual(['Corp AD', 'Partner LDAP']);
   });
 
-  it('object lookups list sessions with distinguishing details, and each user once', async () => {
+  it('the object lookup lists sessions with distinguishing details, and each user once', async () => {
     const read = await reader({ sessions: 250 });
     const sessions = await listObjects('session', {}, read);
     expect(sessions).toHaveLength(250);
@@ -88,7 +88,7 @@ describe('object lookups', () => {
     expect(users.length).toBeGreaterThan(0);
   });
 
-  it('object lookups list backups and journal entries, the newest first', async () => {
+  it('the object lookup lists backups and journal entries, the newest first', async () => {
     const folder = createTemporaryFolder();
     const { gateway } = await startSimulatorWithGateway({}, { journal: join(folder, 'journal') });
     const read: RunReadOperation = async (operation, input = {}) => (await gateway.run(operation, input)).data;
@@ -107,7 +107,7 @@ describe('object lookups', () => {
     expect(await expectFailure(listObjects('journal-entry', {}, await reader()))).toMatchObject({ code: 'BAD_CONFIG' });
   });
 
-  it('object lookups list contained people by id and by name', async () => {
+  it('the object lookup lists contained people by id and by name', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const read: RunReadOperation = async (operation, input = {}) => (await gateway.run(operation, input)).data;
     await gateway.run('contain.contain', { name: 'j.doe' });
@@ -116,14 +116,14 @@ describe('object lookups', () => {
     expect(await values('contained', read)).toHaveLength(2);
   });
 
-  it('object lookups list named users and the client kinds of a license server', async () => {
+  it('the object lookup lists named users and the client kinds of a license server', async () => {
     const server = await reader({ role: 'license-server' });
     expect(await values('client-kind', server)).toEqual(['gateway', 'policy']);
     expect((await values('named-user', server, { 'client-kind': 'gateway' })).length).toBeGreaterThan(0);
     expect(await values('client-kind', await reader())).toEqual([]);
   });
 
-  it('object lookups name a missing field and an unknown kind', async () => {
+  it('the object lookup reports a missing field and an unknown kind by name', async () => {
     const read = await reader();
     expect(await expectFailure(listObjects('local-user', {}, read))).toMatchObject({
       code: 'BAD_INPUT',
@@ -132,7 +132,7 @@ describe('object lookups', () => {
     expect((await expectFailure(listObjects('toString', {}, read))).code).toBe('BAD_INPUT');
   });
 
-  it('object lookups report that an appliance has no list', async () => {
+  it('the object lookup reports that an appliance has no such list', async () => {
     expect(await expectFailure(listObjects('certificate', {}, await reader()))).toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringMatching(/no list/) as string,
@@ -316,7 +316,7 @@ describe('listObjects', () => {
     expect(await listed(kind, answers, given)).toEqual({ asked, things });
   });
 
-  it('listObjects offers servers by their parts or type, including those that cannot be read', async () => {
+  it('listObjects offers servers with the matching parts or type, and those that cannot be read', async () => {
     const path = 'authentication/auth-servers/auth-server';
     const of = (name: string): string => `config.get ${JSON.stringify({ path: [...path.split('/'), name] })}`;
     const answers = {

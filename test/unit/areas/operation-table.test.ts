@@ -254,7 +254,7 @@ describe('operation inputs', () => {
     expect(asking(name, input)).not.toThrow();
   });
 
-  it('an unknown operation name is rejected with the names in its area, or all names', () => {
+  it('an unknown operation name is rejected with the valid names of its area, or with all names', () => {
     expect(getThrownError(() => getOperation('contain.start'))).toMatchObject({
       code: 'BAD_INPUT',
       message: 'There is no operation "contain.start". Use one of: contain.contain, contain.release, contain.list.',
@@ -267,7 +267,7 @@ describe('operation inputs', () => {
 });
 
 it.each(single)(
-  'the operation %s has a summary for what it did, would do or did not need to do',
+  'the operation %s has a summary for a change, a plan and a run that changed nothing',
   (_name, { effect, fields, summary = {} }) => {
     const said = Object.keys(summary);
     expect(said.some((key) => ['done', 'found'].includes(key))).toBe(true);
@@ -276,7 +276,7 @@ it.each(single)(
   },
 );
 
-it('the configuration tree is queried only by config.get', () => {
+it('only config.get sends a query for the configuration tree', () => {
   const path = '/api/v1/configuration/users';
   expect(asking('config.get', { path: 'users', query: { expand: true, key: 'a b' } })()).toEqual({
     method: 'GET',
@@ -286,7 +286,7 @@ it('the configuration tree is queried only by config.get', () => {
   expect(asking('config.get', { path: 'users' })()).toStrictEqual({ method: 'GET', path });
 });
 
-it('license operations remove named users, with their sessions when requested', () => {
+it('gateway-license removes named users, with their sessions when requested', () => {
   const removal = (name: string, input: object) =>
     getOperation(`license.${name}`).request?.(parseInput(getOperation(`license.${name}`), { ...input }), '');
   const path = '/api/v1/license/named-users';

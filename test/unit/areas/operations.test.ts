@@ -188,7 +188,7 @@ describe.each(table)('operation %s', (name, operation) => {
     if (example.body) expect(JSON.parse(first?.body ?? '')).toEqual(example.body);
   });
 
-  it('every operation builds the same request for the same input', () => {
+  it('every operation builds the same request each time for the same input', () => {
     const input = Object.freeze(parseInput(operation, structuredClone(example.input)));
     expect(operation.request?.(input, '')).toEqual(operation.request?.(input, ''));
     expect(input).toEqual(parseInput(operation, example.input));
@@ -209,7 +209,7 @@ describe.each(fields)('field %s', (_name, field, name) => {
     expect(sentences(field.help).length, field.help).toBeLessThanOrEqual(2);
   });
 
-  it('every field has no contradicting flags', () => {
+  it('no field has contradicting flags', () => {
     // A guard comes from the dialog, a subject from the payload.
     expect(field.guard && field.subject).toBe(false);
     expect(field.filter && field.required).toBe(false);
@@ -217,7 +217,7 @@ describe.each(fields)('field %s', (_name, field, name) => {
     expect(field.choices !== undefined).toBe(field.kind === 'choice');
   });
 
-  it('every field has a default and an example that pass its own checks', () => {
+  it('every field has a default and an example that pass the checks of the field', () => {
     for (const value of [field.default, field.example]) {
       if (value !== undefined) expect(parseField(name, field, value)).toEqual(value);
     }

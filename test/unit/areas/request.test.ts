@@ -114,7 +114,7 @@ describe('request responses', () => {
     expect((await gatewayFor(server).run('request.get', { path: 'x' })).data).toEqual(data);
   });
 
-  it('requests pass bytes as a Buffer in both directions', async () => {
+  it('gateway-request passes bytes as a Buffer in both directions', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('request.get', { path: 'profiler/fingerprints' })).data).toEqual(
       Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 0x00, 0xfe]),
@@ -126,7 +126,7 @@ describe('request responses', () => {
     expect(listRequests(simulator).at(-1)?.body).toBe('grün');
   });
 
-  it('request responses fail by status, by the embedded result, by named messages and for cut JSON', async () => {
+  it('gateway-request fails by status, by the embedded result, by known error messages and for cut JSON', async () => {
     const asked = async (operation: string, status: number, body: string, headers?: Record<string, string>): Promise<unknown[]> => {
       const server = await startRawServer(() => httpResponse(status, body, headers));
       const error = await expectFailure(gatewayFor(server).run(`request.${operation}`, { path: 'x' }));
@@ -143,7 +143,7 @@ describe('request responses', () => {
     expect(await asked('post', 200, '<!DOCTYPE html><title>Sign in</title>', plain)).toEqual(['OUTCOME_UNKNOWN', 200]);
   });
 
-  it('request responses of a write contain the whole document when it has more than the result', async () => {
+  it('gateway-request returns the whole document of a write if it has more fields than result', async () => {
     const body = { result: { info: [{ message: 'made' }] }, id: 7 };
     const server = await startRawServer(() => httpResponse(200, JSON.stringify(body)));
     const { data, envelope } = await gatewayFor(server).run('request.post', { path: 'x' });
@@ -151,7 +151,7 @@ describe('request responses', () => {
     expect(envelope.result.info).toEqual([{ message: 'made' }]);
   });
 
-  it('request responses fail when they exceed the size limit', async () => {
+  it('gateway-request fails if the response exceeds the size limit', async () => {
     const server = await startRawServer(() => httpResponse(200, 'x'.repeat(17 * 1024 * 1024), plain));
     const error = await expectFailure(gatewayFor(server).run('request.get', { path: 'x' }));
     expect([error.code, error.message]).toEqual(['LIMIT', expect.stringContaining('16 MiB')]);
@@ -191,7 +191,7 @@ describe('request queries', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('request queries mask secrets in envelopes and plans', async () => {
+  it('gateway-request masks secrets of the query in envelopes and plans', async () => {
     const server = await startRawServer(() => httpResponse(200, '{}'));
     const gateway = gatewayFor(server);
     for (const query of ['a=1&password=geheim&b', { password: 'geheim' }]) {
@@ -220,7 +220,7 @@ describe('request paths', () => {
     expect(server.requests[0]?.path).toBe(API + sent);
   });
 
-  it('request paths keep the path of the base URL, also in an href', async () => {
+  it('gateway-request keeps the path of the base URL, also for an href', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ pathPrefix: '/vpn1' });
     for (const path of ['system/user-stats', '/vpn1/api/v1/system/user-stats']) await gateway.run('request.get', { path });
     expect(listRequestLines(simulator)).toEqual(Array(2).fill(`GET /vpn1${API}/system/user-stats`));
@@ -293,7 +293,7 @@ describe('request bodies', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('request bodies are sent unchanged, or nothing is sent', async () => {
+  it('gateway-request sends a body unchanged, or sends nothing', async () => {
     const server = await startRawServer(() => httpResponse(204));
     const gateway = gatewayFor(server);
     await gateway.run('request.put', { path: 'x', body: { a: true } });
@@ -324,7 +324,7 @@ describe('request bodies', () => {
     expect(error.message).toContain('••••');
   });
 
-  it('request bodies are planned with masked secrets in a dry run and not sent', async () => {
+  it('gateway-request shows a body with masked secrets in a dry run and does not send it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const dry = { dryRun: true };
     const json = await gateway.run('request.post', { path: 'x', query: '=add', body: { name: 'a', password: 'geheim' } }, dry);
@@ -336,7 +336,7 @@ describe('request bodies', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('request bodies are sent again after an expired key, and only once otherwise', async () => {
+  it('gateway-request sends a body again after an expired key, and otherwise only once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.state.login.keys.clear();

@@ -5,7 +5,7 @@ import { hashLastCharacters, SessionIdSet } from '../../../src/areas/sessions/se
 const alike = (bits: string): string => `sid-${[...bits].map((bit) => (bit === '0' ? 'Aa' : 'BB')).join('')}`;
 
 describe('SessionIdSet', () => {
-  it('SessionIdSet stores each id once, also when ids end alike', () => {
+  it('SessionIdSet stores each id once, even if ids have the same end', () => {
     const ids = ['0000', '0001', '1111', '1010'].map(alike);
     const seen = new SessionIdSet();
     for (const id of ids) expect([seen.has(id), seen.add(id), seen.add(id), seen.has(id)]).toEqual([false, true, false, true]);

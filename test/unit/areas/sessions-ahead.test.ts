@@ -22,7 +22,7 @@ const isPage =
 const starts = (simulator: Simulator): number[] => listRequestLines(simulator).map((line) => Number(/start=(\d+)/.exec(line)?.[1]));
 
 describe.each([0, 1] as const)('session list counted from %i', (startCountsFrom) => {
-  it('sessions.list contains every session once and in order, whichever page arrives first', async () => {
+  it('sessions.list contains every session once and in order, whichever page response arrives first', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 4321, variants: { startCountsFrom } }, { connections: 3 });
     // The earlier of two is the later to come.
     for (let start = 394; start < 4321; start += 394) simulator.fault({ match: isPage(start), delayMs: 40 });
@@ -32,7 +32,7 @@ describe.each([0, 1] as const)('session list counted from %i', (startCountsFrom)
     expect(simulator.openConnections).toBe(3);
   });
 
-  it('sessions.list continues page by page after a page that is not full', async () => {
+  it('sessions.list requests page by page after a page that is not full', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 2000, variants: { startCountsFrom } });
     const shorten = (answer: string): string => {
       const document = JSON.parse(answer) as { 'active-users': { 'active-user-records': { 'active-user-record': unknown[] } } };
@@ -53,7 +53,7 @@ describe.each([0, 1] as const)('session list counted from %i', (startCountsFrom)
 });
 
 describe('page prefetch', () => {
-  it('the prefetch of pages starts with the third page and keeps at most twice the connections in flight', async () => {
+  it('sessions.list prefetches from the third page on, with at most twice as many requests as connections', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { sessions: 10_000, variants: { startCountsFrom: 0 } },
       { connections: 2 },
@@ -68,7 +68,7 @@ describe('page prefetch', () => {
     expect(await canceled).toMatchObject({ code: 'ABORTED' });
   });
 
-  it('the prefetch of pages stops at the limit', async () => {
+  it('the prefetch of session pages stops at the limit', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 10_000, variants: { startCountsFrom: 0 } });
     const { data, envelope } = await gateway.run('sessions.list', { limit: 700 });
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids().slice(0, 700));
@@ -76,14 +76,14 @@ describe('page prefetch', () => {
     expect(Math.max(...starts(simulator))).toBe(591);
   });
 
-  it('the prefetch of pages is off when the appliance reports no total', async () => {
+  it('the prefetch of session pages is off if the appliance reports no total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1500, variants: { startCountsFrom: 1 } });
     simulator.fault({ match: isList, times: 99, stripField: 'active-users.total-matched-record-number' });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
     expect(starts(simulator)).toEqual([0, 197, 394, 591, 788, 985, 1182, 1379]);
   });
 
-  it('the prefetch of pages emits pages in order and fails at the page that fails', async () => {
+  it('the prefetch of session pages emits pages in order and fails at the page that fails', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { sessions: 10_000, variants: { startCountsFrom: 0 } },
       { connections: 2 },
@@ -102,7 +102,7 @@ describe('page prefetch', () => {
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it('the prefetch of pages reads the list again after a first page with a duplicate, which hides a session', async () => {
+  it('the prefetch of session pages starts again after a first page with a duplicate, which hides a session', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1000, variants: { startCountsFrom: 0 } });
     const [first = '', second = ''] = simulator.state.sessions.ids();
     simulator.fault({ match: isPage(0), body: (answer) => answer.replace(second, first) });
@@ -110,7 +110,7 @@ describe('page prefetch', () => {
     expect(starts(simulator)).toHaveLength(12);
   });
 
-  it('the prefetch of pages removes its listeners from the signal of the call and requests nothing once it is canceled', async () => {
+  it('the prefetch of session pages removes its abort listeners and requests nothing after a cancellation', async () => {
     const { simulator } = await startSimulatorWithGateway({ sessions: 3 });
     const cancel = new LightAbortController();
     const call = createRunContext(simulator, { signal: cancel });
@@ -126,7 +126,7 @@ describe('page prefetch', () => {
     expect(listRequestLines(simulator)).toHaveLength(asked);
   });
 
-  it('the prefetch of pages repeats a page whose connection was cut', async () => {
+  it('the prefetch of session pages repeats a page whose connection was cut', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { sessions: 3000, variants: { startCountsFrom: 0 } },
       { connections: 2 },

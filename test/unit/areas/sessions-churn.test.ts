@@ -158,7 +158,7 @@ describe('the session list with 100 changes per second', () => {
     },
   );
 
-  it('the session list with 100 changes per second reads only the pages around a gap again when many sessions end between two pages', async () => {
+  it('sessions.list reads only the pages around a gap again if many sessions end between two pages', async () => {
     const appliance = await startChurningAppliance('appended', 2700);
     appliance.pace = 0;
     const { server, sessions } = appliance;
@@ -182,7 +182,7 @@ describe('the session list with 100 changes per second', () => {
     expect(envelope.requests).toBeLessThanOrEqual(quiet + 3);
   });
 
-  it('the session list fails with an error that says so when the pages never join, after a bounded number of requests', async () => {
+  it('sessions.list fails after a bounded number of requests if its pages never overlap, and says why', async () => {
     let next = 0;
     const random = await startRawServer(() => {
       const records = Array.from({ length: PAGE_SIZE }, () => ({ 'session-id': `x${next++}` }));
@@ -201,7 +201,7 @@ describe('the session list with 100 changes per second', () => {
     expect(random.requests.length).toBeLessThan(80);
   });
 
-  it('the session list with 100 changes per second costs at most 3 percent more requests for a quiet list of 20,000 sessions', async () => {
+  it('sessions.list sends at most 3 percent more requests than pages for a quiet list of 20,000 sessions', async () => {
     for (const base of [0, 1]) {
       const appliance = await startChurningAppliance('appended', 20_000, { base });
       appliance.pace = 0;

@@ -22,7 +22,7 @@ describe('older-than', () => {
     expect(takePayloads()).toMatchObject([{ event: 'started', session: { 'session-id': later } }]);
   });
 
-  it('the field older-than is checked before anything is sent', async () => {
+  it('older-than is checked before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('sessions.kill-matching', { filter: { 'older-than': 'long' } }));
     expect([error.code, simulator.requests]).toEqual(['BAD_INPUT', []]);

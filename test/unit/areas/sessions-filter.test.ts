@@ -117,7 +117,7 @@ describe('older-than in a session filter', () => {
     },
   );
 
-  it('the filter older-than combines with other fields to end exactly the matching sessions', async () => {
+  it('older-than combines with the other fields of a session filter to select exactly the matching sessions', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
     for (const person of people) simulator.state.sessions.add(person);
     const filter = { 'older-than': '30 min', 'source-ip': ['203.0.113.0/25', '2001:db8::/32'] };
@@ -196,7 +196,7 @@ describe('other fields in a session filter', () => {
     },
   );
 
-  it('other fields in a session filter accept all text fields of a record, the client version and values that are not text', () => {
+  it('a session filter accepts all text fields of a record, the client version and values that are not text', () => {
     const record = { 'user-roles': 'A', 'acme-client-version': '9.1', events: 3, 'device-id': null };
     expect(parseSessionFilter({ 'acme-client-version': '9.*' })(record)).toBe(true);
     expect(parseSessionFilter({ 'acme-client-version': '8.*' })(record)).toBe(false);
@@ -209,7 +209,7 @@ describe('other fields in a session filter', () => {
     expect(SESSION_FILTER_FIELDS).not.toContain('');
   });
 
-  it('other fields in a session filter are named in errors with the start of the pattern', () => {
+  it('an error in a session filter names the field and quotes the start of the pattern', () => {
     const { message = '' } = getThrownError(() => parseSessionFilter({ 'source-ip': `1${'0'.repeat(100_000)}` })) ?? {};
     expect(message).toMatch(/^filter\.source-ip: "10000/);
     expect(message.length).toBeLessThan(300);
@@ -294,7 +294,7 @@ describe('pattern checks', () => {
     ).toBe(can ? 'none' : 'BAD_INPUT');
   });
 
-  it('pattern checks compare an address as it is written and as it is normalized', () => {
+  it('an address pattern matches an address as written and in its normalized form', () => {
     const ip = (wanted: unknown, ...written: string[]): string[] =>
       written.filter((one) => parseSessionFilter({ 'source-ip': wanted })({ 'source-ip': one }));
     expect(ip('2001:DB8:0:0:*', ' 2001:DB8:0:0:0:0:0:1 ', '2001:db8::1')).toEqual([' 2001:DB8:0:0:0:0:0:1 ']);
@@ -317,7 +317,7 @@ describe('pattern checks', () => {
     [60, ['m', 'min', 'mins', 'minute', 'minutes']],
     [3600, ['', 'h', 'hour', 'hours']],
     [86_400, ['d', 'day', 'days']],
-  ])('pattern checks accept an age of %i seconds in all units', (seconds, units) => {
+  ])('a session filter accepts an age of %i seconds in all units', (seconds, units) => {
     const now = Date.now() / 1000;
     for (const unit of units) {
       const older = parseSessionFilter({ 'older-than': ` 1.25 ${unit} ` });
@@ -333,13 +333,13 @@ describe('pattern checks', () => {
     }
   });
 
-  it('pattern checks quote only the start of a long pattern', () => {
+  it('an error in a session filter quotes only the start of a long pattern', () => {
     expect(quotePattern('x'.repeat(60))).toBe(`"${'x'.repeat(60)}"`);
     expect(quotePattern('x'.repeat(61))).toBe(`"${'x'.repeat(60)}…"`);
     expect(quotePattern(`${'x'.repeat(59)}🙂x`)).toBe(`"${'x'.repeat(59)}\ufffd…"`);
   });
 
-  it('pattern checks match wildcards in order without using a character twice', () => {
+  it('a pattern with wildcards matches in order and uses each character once', () => {
     const matches = (pattern: string, ...texts: string[]): string[] => texts.filter(createWildcardMatcher(pattern));
     expect(matches('abc', 'abc', 'abcd', 'xabc', '')).toEqual(['abc']);
     expect(matches('a*', 'a', 'ab', 'ba')).toEqual(['a', 'ab']);
@@ -350,7 +350,7 @@ describe('pattern checks', () => {
     expect(matches('*', '', 'x')).toEqual(['', 'x']);
   });
 
-  it('pattern checks read an IPv4 address within IPv6 as IPv4, and reject link-local zones', () => {
+  it('an address pattern treats an IPv4 address within IPv6 as IPv4, and rejects link-local zones', () => {
     expect(
       ['1.2.3.4', '::ffff:1.2.3.4', '::FFFF:102:304', '2001:DB8:0::1', '::ffff:0:1', 'fe80::1%eth0', 'x', ''].map(normalizeAddress),
     ).toEqual(['1.2.3.4', '1.2.3.4', '1.2.3.4', '2001:db8::1', normalizeAddress('0.0.0.1'), undefined, undefined, undefined]);
@@ -369,7 +369,7 @@ describe('filters with many patterns', () => {
   });
 
   it.each(['source-ip', 'agent-type'])(
-    'filters with many patterns reject more than a thousand wildcards for %s before sending anything',
+    'a session filter rejects more than a thousand wildcards for %s before sending anything',
     async (field) => {
       const { simulator, gateway } = await startSimulatorWithGateway();
       const wild = addresses.map((address) => `${address}*`);

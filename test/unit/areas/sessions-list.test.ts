@@ -115,7 +115,7 @@ describe('complete session list', () => {
     expect(envelope).toMatchObject({ total: 397, requests: 2 });
   });
 
-  it('sessions.list ends by the totals when is-last-record never becomes true', async () => {
+  it('sessions.list ends at the reported total if is-last-record never becomes true', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { startCountsFrom: 0 } });
     simulator.fault({ match: isList, times: 9, body: (answer) => answer.replace('"is-last-record":true', '"is-last-record":false') });
     const { data, envelope } = await gateway.run('sessions.list');
@@ -123,7 +123,7 @@ describe('complete session list', () => {
     expect(envelope).toMatchObject({ total: 450, requests: 4 });
   });
 
-  it('sessions.list reads True as true, in any place', async () => {
+  it('sessions.list accepts is-last-record as the text True and at any place in the response', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 397, variants: { startCountsFrom: 0 } });
     simulator.fault({
       match: isList,
@@ -135,7 +135,7 @@ describe('complete session list', () => {
     expect(envelope).toMatchObject({ loginPermission: true, requests: 2 });
   });
 
-  it('sessions.list requests 200 records, starting three before the end of the previous page', async () => {
+  it('sessions.list requests 200 records per page, starting three before the end of the previous page', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { startCountsFrom: 0 } });
     const { envelope } = await gateway.run('sessions.list');
     expect(listRequestLines(simulator)).toEqual([page(0), page(197), page(394)]);
@@ -154,7 +154,7 @@ describe('complete session list', () => {
     expect(listRequestLines(simulator)).toEqual([`GET ${ACTIVE_USERS_PATH}?name=a%26b%2050%25%2F%231&number=200&start=0`]);
   });
 
-  it('sessions.list accepts a single record outside an array', async () => {
+  it('sessions.list accepts a single record that is not in an array', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1 });
     simulator.fault({ match: isList, body: (answer) => answer.replace('[', '').replace(']', '') });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
@@ -203,14 +203,14 @@ describe('appliance that ignores start', () => {
     expect(pages.at(-1)?.part).toEqual({ index: 1, count: 2 });
   });
 
-  it('sessions.list needs no is-last-record in the complete list', async () => {
+  it('sessions.list accepts a complete list without the field is-last-record', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     simulator.fault({ match: isList, times: 9, body: (answer) => answer.replace('"is-last-record":true', '"is-last-record":false') });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
     expect(listRequestLines(simulator)).toHaveLength(3);
   });
 
-  it('sessions.list fails if the appliance also clips the page, after two tries with one request each', async () => {
+  it('sessions.list fails after two tries with one request each if the appliance limits the single page too', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { ignoresStart: true } });
     const error = await expectFailure(gateway.run('sessions.list'));
     expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/450.*200/)]);
@@ -227,7 +227,7 @@ describe('appliance that ignores start', () => {
 });
 
 describe('incomplete session list', () => {
-  it('sessions.list fails after a bounded number of requests when a later page repeats', async () => {
+  it('sessions.list fails after a bounded number of requests if a later page repeats', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 850, variants: { startCountsFrom: 0 } });
     let second = '';
     const repeat = (answer: string): string => (second ||= answer);
@@ -240,7 +240,7 @@ describe('incomplete session list', () => {
     expect(listRequestLines(simulator).some((line) => line.includes('number=850'))).toBe(false);
   });
 
-  it('an incomplete session list is tried once more and then fails when it has fewer records than the total', async () => {
+  it('sessions.list tries a list with fewer records than the total once more and then fails', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 210 });
     simulator.fault({ match: isList, times: 99, body: (answer) => answer.replace(/(matched-record-number":)210/, '$1211') });
     const error = await expectFailure(gateway.run('sessions.list'));
@@ -259,14 +259,14 @@ describe('incomplete session list', () => {
     expect(envelope).toMatchObject({ total: 210, requests: 4 });
   });
 
-  it('sessions.list misses no session while others end, without reading the list again', async () => {
+  it('sessions.list misses no session while others end, and does not read the list again', async () => {
     const { simulator, gateway } = await shrinking();
     const { data, envelope } = await gateway.run('sessions.list');
     expect(readSessionIds(data)).toEqual(expect.arrayContaining(simulator.state.sessions.ids()));
     expect(envelope).toMatchObject({ total: 449, truncated: false, requests: 3 });
   });
 
-  it('sessions.list misses no session with a limit or in parts while others end', async () => {
+  it('sessions.list with a limit or in parts misses no session while others end', async () => {
     const limited = await shrinking();
     const { data } = await limited.gateway.run('sessions.list', { limit: 450 });
     expect(readSessionIds(data)).toEqual(expect.arrayContaining(limited.simulator.state.sessions.ids()));
@@ -295,7 +295,7 @@ describe('incomplete session list', () => {
     expect(simulator.logins).toBeGreaterThan(2);
   });
 
-  it('sessions.list includes sessions that start during the walk', async () => {
+  it('sessions.list includes sessions that start while it reads the pages', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const join = (answer: string): string => {
       if (simulator.state.sessions.count < 460) simulator.state.sessions.add();
@@ -332,7 +332,7 @@ describe('session list limit', () => {
     [450, 450, 3, false],
     [450, 1000, 3, false],
     [200, 200, 1, false],
-  ])('the limit of sessions.list applies to %i sessions and a limit of %i', async (sessions, limit, requests, truncated) => {
+  ])('sessions.list returns the requested number of %i sessions at a limit of %i', async (sessions, limit, requests, truncated) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions, variants: { startCountsFrom: 0 } });
     const { data, envelope } = await gateway.run('sessions.list', { limit });
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids().slice(0, limit));
@@ -342,7 +342,7 @@ describe('session list limit', () => {
   it.each([
     [3, false],
     [2, true],
-  ])('the limit of sessions.list counts each of three sessions once when two come twice, at a limit of %i', async (limit, truncated) => {
+  ])('sessions.list counts each of three sessions once at a limit of %i, although two are listed twice', async (limit, truncated) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const double = (answer: string): string => {
       const document = JSON.parse(answer) as { 'active-users': { 'active-user-records': { 'active-user-record': unknown[] } } };
@@ -356,7 +356,7 @@ describe('session list limit', () => {
     expect(envelope).toMatchObject({ total: 3, truncated });
   });
 
-  it.each([0, -1, 1.5, 'many', '', true])('the limit of sessions.list rejects %j', async (limit) => {
+  it.each([0, -1, 1.5, 'many', '', true])('sessions.list rejects the limit %j', async (limit) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.list', { limit }))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);
@@ -397,7 +397,7 @@ describe('session list in parts', () => {
     expect(await parts(gateway, { emit: 'record' })).toEqual({ parts: [], data: undefined, streamed: true });
   });
 
-  it('sessions.list keeps the limit', async () => {
+  it('sessions.list respects the limit when it sends parts', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const { parts: pages } = await parts(gateway, { emit: 'page', limit: 250 });
     expect(pages.map(({ data }) => (data as unknown[]).length)).toEqual([200, 50]);
@@ -425,7 +425,7 @@ describe('session list in parts', () => {
     expect(readSessionIds(records.map(({ data }) => data))).toEqual(simulator.state.sessions.ids());
   });
 
-  it('sessions.list requires a receiver for the parts before sending anything', async () => {
+  it('sessions.list in parts requires a receiver before it sends anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const emit of ['page', 'record', 'all'])
       expect((await expectFailure(gateway.run('sessions.list', { emit }))).code).toBe('BAD_INPUT');

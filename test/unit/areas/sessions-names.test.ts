@@ -29,7 +29,7 @@ describe('names in sessions', () => {
   it.each([
     ['sessions.kill-user', 'a.boss has no session.'],
     ['contain.contain', 'Contained a.boss'],
-  ])('similar names are reported by %s when no session has the exact name', async (operation, words) => {
+  ])('%s reports similar names if no session has the exact name', async (operation, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     signIn(simulator, ['A.Boss', 'CORP\\a.boss', 'CORP\\a.boss', 'a.bossy']);
     for (const dryRun of [true, false]) {
@@ -41,17 +41,14 @@ describe('names in sessions', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it.each(['sessions.kill-user', 'contain.contain'])(
-    'sessions are found by %s without the spaces around the given name',
-    async (operation) => {
-      const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
-      signIn(simulator, ['a.boss', 'A.Boss']);
-      const { envelope } = await gateway.run(operation, { name: ' a.boss\t' });
-      expect(envelope).not.toHaveProperty('similar');
-      expect(await listNames(gateway)).toEqual(['A.Boss']);
-      expect(listRequestLines(simulator)[0]).toBe(`GET ${ACTIVE_USERS_PATH}?name=a.boss&number=200&start=0`);
-    },
-  );
+  it.each(['sessions.kill-user', 'contain.contain'])('%s ignores spaces around the given name', async (operation) => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
+    signIn(simulator, ['a.boss', 'A.Boss']);
+    const { envelope } = await gateway.run(operation, { name: ' a.boss\t' });
+    expect(envelope).not.toHaveProperty('similar');
+    expect(await listNames(gateway)).toEqual(['A.Boss']);
+    expect(listRequestLines(simulator)[0]).toBe(`GET ${ACTIVE_USERS_PATH}?name=a.boss&number=200&start=0`);
+  });
 
   it.each(
     ['sessions.kill-user', 'contain.contain'].flatMap((operation) =>
@@ -72,7 +69,7 @@ describe('names in sessions', () => {
   });
 
   it.each(['Api-Admin ', 'CORP\\api-admin', 'API-ADMIN@corp.example'])(
-    'sessions of the own account are never ended as %j',
+    'the own account is never ended under the spelling %j',
     async (name) => {
       const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
       signIn(simulator, [name.trim(), 'j.doe']);
@@ -87,14 +84,14 @@ describe('names in sessions', () => {
 });
 
 describe('a containment that ignores the domain', () => {
-  it('a containment that ignores the domain keeps the wider comparison when the person is contained again, and lists it', async () => {
+  it('a containment that ignores the domain still does so after the person is contained again, and its record shows that', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 0 });
     await gateway.run('contain.contain', { name: 'j.doe', match: 'ignore-domain' });
     await gateway.run('contain.contain', { name: 'j.doe' });
     expect((await gateway.run('contain.list')).data).toMatchObject([{ name: 'j.doe', match: 'ignore-domain' }]);
   });
 
-  it('a containment that ignores the domain ends new sessions of every spelling', async () => {
+  it('a containment that ignores the domain ends new sessions with any form of the name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     await gateway.run('contain.contain', { name: 'J.Doe', match: 'ignore-domain' });
     signIn(simulator, [...SPELLINGS, 'other']);
@@ -108,7 +105,7 @@ describe('a containment that ignores the domain', () => {
     expect(polls).toBeGreaterThan(0);
   });
 
-  it('a containment that ignores the domain is not possible for an address', async () => {
+  it('a containment of an address cannot ignore the domain', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('contain.contain', { 'source-ip': '203.0.113.9', match: 'ignore-case' }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', 'match (Match) needs a name: an address has no spelling.']);
@@ -116,7 +113,7 @@ describe('a containment that ignores the domain', () => {
 });
 
 describe('a release by name', () => {
-  it('a release by name names similar contained people, and takes them with match', async () => {
+  it('a release by name reports similar contained people, and releases them with the option match', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 0 });
     await gateway.run('contain.contain', { name: 'CORP\\j.doe' });
     const error = await expectFailure(gateway.run('contain.release', { name: 'j.doe' }));

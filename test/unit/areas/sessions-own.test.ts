@@ -49,7 +49,7 @@ describe.each(Object.entries(WAYS))('max of %s as a share', (_name, end) => {
 });
 
 describe('a share of all sessions', () => {
-  it('a share of all sessions is computed from a request for one record, or from the complete list when the appliance reports no total', async () => {
+  it('a share of all sessions is computed from one record with the total, or from the complete list without a total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const ids = signedIn(simulator, 2);
     await gateway.run('sessions.kill', { 'session-id': ids, max: '50%' });
@@ -76,7 +76,7 @@ describe('sessions of the own account', () => {
   const OWN = { 'active-user-name': 'api-admin' };
   const admins = { 'authentication-realm': 'Admin*' };
 
-  it('sessions of the own account are spared by a filter that matches them, and the envelope lists them', async () => {
+  it('a filter that matches sessions of the own account leaves them alone, and the envelope lists them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0, variants: { ownSession: true } });
     simulator.state.sessions.add({ 'active-user-name': 'a.boss', 'authentication-realm': 'Admin Users' });
     simulator.state.sessions.add({ 'active-user-name': 'API-Admin', 'authentication-realm': 'Admin Users' });
@@ -86,14 +86,14 @@ describe('sessions of the own account', () => {
     expect((await gateway.run('system.info')).envelope.logins).toBe(0);
   });
 
-  it('sessions of the own account do not count against max and are not planned', async () => {
+  it('sessions of the own account do not count toward max and are not in the plan', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 0, variants: { ownSession: true } });
     const { data, envelope } = await gateway.run('sessions.kill-matching', { filter: admins, max: 1 }, { dryRun: true });
     expect([asBulkResult(data).total, envelope.plan, envelope.spared]).toEqual([0, [], [expect.objectContaining(OWN)]]);
   });
 
   it.each(['api-admin', 'API-ADMIN', ' api-admin', 'second-admin'])(
-    'sessions of the own account cannot be ended by the name %j',
+    'ending sessions by name refuses the own account, also written as %j',
     async (name) => {
       const { simulator, gateway } = await startSimulatorWithGateway({}, { secondUsername: 'second-admin' });
       const error = await expectFailure(gateway.run('sessions.kill-user', { name }));
@@ -103,7 +103,7 @@ describe('sessions of the own account', () => {
     },
   );
 
-  it('sessions of the own account end by id, by record and by kill-all', async () => {
+  it('sessions of the own account can be ended by id, by record and by kill-all', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { ownSession: true } });
     const { data } = await gateway.run('sessions.list', { name: 'api-admin' });
     await gateway.run('sessions.kill', { 'session-id': data as Record<string, unknown>[] });

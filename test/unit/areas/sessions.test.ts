@@ -61,7 +61,7 @@ describe('sessions.kill', () => {
     expect(simulator.state.sessions.ids()).toEqual(readSessionIds(records).filter((id) => !readSessionIds(chosen).includes(id)));
   });
 
-  it('sessions.kill returns many for an array of one', async () => {
+  it('sessions.kill returns a result with many for an array with one item', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id = ''] = simulator.state.sessions.ids();
     const { data } = await gateway.run('sessions.kill', { 'session-id': [id] });
@@ -113,7 +113,7 @@ describe('sessions.kill', () => {
     ['api-admin2', false],
     [undefined, false],
     [7, false],
-  ])('sessions.kill recognizes %j as the own account: %s', (name, own) => {
+  ])('sessions.kill decides for %j whether it is the own account: %s', (name, own) => {
     expect(isOwnAccount(['other', 'Api-Admin '], name)).toBe(own);
   });
 
@@ -132,7 +132,7 @@ describe('sessions.kill', () => {
 });
 
 describe('bulk results', () => {
-  it('bulk results report failures beside successes', async () => {
+  it('a bulk operation reports failures beside successes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id = '', other = ''] = simulator.state.sessions.ids();
     const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidGone', other] });
@@ -145,7 +145,7 @@ describe('bulk results', () => {
     expect(envelope).toMatchObject({ ok: false, changed: true });
   });
 
-  it('bulk results fail with the first code when all items fail', async () => {
+  it('a bulk operation fails with the first error code if all items fail', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path.endsWith('sidC'), status: 403 });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ['sidA', 'sidB', 'sidC'] }));
@@ -162,7 +162,7 @@ describe('bulk results', () => {
     });
   });
 
-  it('bulk results report why the outcome is unknown when all outcomes are unknown', async () => {
+  it('a bulk operation reports why the outcome is unknown if all outcomes are unknown', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ method }) => method === 'DELETE', times: 2, cut: 'before-headers' });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids().slice(0, 2) }));
@@ -170,7 +170,7 @@ describe('bulk results', () => {
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('bulk results stop when every further item would fail in the same way', async () => {
+  it('a bulk operation stops after a failure that every further item would have', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
     expect(error.code).toBe('LOGIN_REJECTED');
@@ -178,7 +178,7 @@ describe('bulk results', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('bulk results do not connect again for each item when the certificate is not trusted', async () => {
+  it('a bulk operation does not connect again for each item if the certificate is not trusted', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { login: 'key', apiKey: 'a', tls: {}, connections: 1 });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
     // One under way and one waiting for the connection; the other 23 are not tried.
@@ -186,7 +186,7 @@ describe('bulk results', () => {
     expect(error.cause?.results).toHaveLength(25);
   });
 
-  it('bulk results keep the id of the login step when a second factor is missing', async () => {
+  it('a bulk operation reports the id of the login step if a second factor is missing', async () => {
     const { gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'second' } });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ['sidA'] }));
     expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { resumeId: expect.stringMatching(/^[0-9a-f]{32}$/) as string } });
@@ -194,7 +194,7 @@ describe('bulk results', () => {
 });
 
 describe('sessions.kill-user', () => {
-  it('sessions.kill-user compares names exactly although the appliance matches by prefix', async () => {
+  it('sessions.kill-user compares whole names although the appliance matches by prefix', async () => {
     const simulator = await startTestSimulator({ sessions: 3, variants: { nameFilter: 'prefix' } });
     const [a, b] = ['j.doe', 'j.doe'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
     const others = ['j.doe2', 'J.Doe', 'j.doering'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
@@ -224,7 +224,7 @@ describe('sessions.kill-user', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('sessions.kill-user does nothing when more than max match', async () => {
+  it('sessions.kill-user ends nothing if more than max sessions match', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
     for (let index = 0; index < 3; index++) simulator.state.sessions.add({ 'active-user-name': 'j.doe' });
     expect((await expectFailure(gatewayFor(simulator).run('sessions.kill-user', { name: 'j.doe', max: 2 }))).code).toBe('LIMIT');
@@ -313,7 +313,7 @@ describe('sessions.kill-matching', () => {
     expect(asBulkResult(data).total).toBe(0);
   });
 
-  it('sessions.kill-matching does nothing when more than max match', async () => {
+  it('sessions.kill-matching ends nothing if more than max sessions match', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 300 });
     const error = await expectFailure(gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-*' } }));
     expect(error.code).toBe('LIMIT');
@@ -323,7 +323,7 @@ describe('sessions.kill-matching', () => {
 });
 
 describe('sessions.kill-all', () => {
-  it('sessions.kill-all sends the single request of the appliance', async () => {
+  it('sessions.kill-all sends the one request that ends all sessions', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('sessions.kill-all');
     expect(data).toEqual({ result: { info: [], warnings: [], errors: [] } });

@@ -78,7 +78,7 @@ describe('system.health', () => {
 });
 
 describe('system.esap-packages', () => {
-  it('system.esap-packages sends the two flags with two ampersands between them', async () => {
+  it('system.esap-packages sends the documented query with two ampersands between its flags', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { brand: 'apex' });
     const { envelope } = await gateway.run('system.esap-packages', { expand: true, 'exclude-packages': 'true' });
     expect(envelope.request?.path).toMatch(/esaps$/);
@@ -90,7 +90,7 @@ describe('system.esap-packages', () => {
     expect(listRequestLines(simulator)).toEqual(queries.map((query) => `GET ${ESAPS}${query}`));
   });
 
-  it('system.esap-packages finds the brand once, in a session', async () => {
+  it('system.esap-packages takes the brand from a session record, and looks it up only once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ brand: 'Zenith' });
     await Promise.all([1, 2].map(() => gateway.run('system.esap-packages', { 'exclude-packages': true })));
     const asked = listRequestLines(simulator).filter((line) => line.includes(ACTIVE_USERS_PATH));
@@ -98,7 +98,7 @@ describe('system.esap-packages', () => {
     expect(listRequestLines(simulator).filter((line) => line.endsWith('?excludeZenithPackages'))).toHaveLength(2);
   });
 
-  it('system.esap-packages fails with BAD_CONFIG when no session shows the brand, and finds it later', async () => {
+  it('system.esap-packages fails with BAD_CONFIG if no session shows the brand, and finds it later', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
     const gateway = gatewayFor(simulator);
     const input = { 'exclude-packages': true };
@@ -110,7 +110,7 @@ describe('system.esap-packages', () => {
     expect((await gateway.run('system.esap-packages', input)).envelope.ok).toBe(true);
   });
 
-  it('system.esap-packages keeps a shared lookup running when one of two waiting messages is canceled', async () => {
+  it('system.esap-packages keeps a shared lookup running if one of two waiting messages is canceled', async () => {
     const simulator = await startTestSimulator({ delayMs: 30 });
     const gateway = gatewayFor(simulator);
     await gateway.run('system.info');

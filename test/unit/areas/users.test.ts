@@ -72,7 +72,7 @@ describe('local users', () => {
     expect(listWriteLines(simulator)).toEqual([`PUT ${USER}/contractor1/enabled`]);
   });
 
-  it.each(['update', 'enable', 'disable'])('local users are never created by %s', async (operation) => {
+  it.each(['update', 'enable', 'disable'])('%s never creates a local user', async (operation) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run(`users.${operation}`, { server: SERVER, username: 'nobody' }));
     expect(error.code).toBe('NOT_FOUND');
@@ -115,7 +115,7 @@ describe('local users', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('local users never expose the password, even when the appliance quotes it', async () => {
+  it('a local user operation never shows the password, even if the appliance quotes it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const secret = 'grün & "geheim"';
     await gateway.run('system.info');
@@ -136,7 +136,7 @@ describe.each([true, false])('policy appliance whose PUT merges: %s', (putMerges
   const where = { server: SERVER, username: 'contractor1' };
   const further = { 'user-timezone': 'Europe/Berlin', guestcreatedby: 'front desk', 'attributes-table': table };
 
-  it('users.update keeps further fields when one field changes, because the PUT goes to the path of that field', async () => {
+  it('users.update of one field keeps all other fields, because it writes to the path of that field', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants });
     await gateway.run('users.update', { ...where, more: further });
     const before = stored(simulator, 'contractor1');
@@ -160,7 +160,7 @@ describe.each([true, false])('policy appliance whose PUT merges: %s', (putMerges
     });
   });
 
-  it('users.update keeps further fields when several fields change, because the whole user is sent back', async () => {
+  it('users.update of several fields keeps all other fields, because it writes the whole user', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants });
     await gateway.run('users.update', { ...where, more: further });
     const before = stored(simulator, 'contractor1');
@@ -171,7 +171,7 @@ describe.each([true, false])('policy appliance whose PUT merges: %s', (putMerges
     expect(sent).not.toHaveProperty('password-cleartext');
   });
 
-  it('users.create accepts further fields unchanged at creation', async () => {
+  it('users.create sends additional fields unchanged', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants });
     await gateway.run('users.create', { server: SERVER, username: 'new', 'password-cleartext': 'p', enabled: true, more: further });
     expect(bodies(simulator)).toEqual([{ username: 'new', 'password-cleartext': 'p', enabled: 'true', ...further }]);
@@ -194,7 +194,7 @@ describe('password in an encrypted form', () => {
     return bodies(simulator).at(-1);
   };
 
-  it('an encrypted password is sent back with the user, except beside a new password, and never appears in a plan', async () => {
+  it('an encrypted password is sent back with the user unless a new password is set, and never appears in a plan', async () => {
     expect(await sent({ fullname: 'a', enabled: true })).toMatchObject({ 'password-encrypted': '3u+UR6n8' });
     expect(await sent({ fullname: 'a', 'password-cleartext': 'p' })).not.toHaveProperty('password-encrypted');
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -206,7 +206,7 @@ describe('password in an encrypted form', () => {
 });
 
 describe('two simultaneous updates of one user', () => {
-  it('two simultaneous updates of one user lose no change', async () => {
+  it('two simultaneous updates of one user both take effect', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const where = { server: SERVER, username: 'contractor1' };
     await Promise.all([
@@ -221,7 +221,7 @@ describe('two simultaneous updates of one user', () => {
     });
   });
 
-  it('two simultaneous updates do not create a user again who is deleted between them', async () => {
+  it('two simultaneous updates do not create a user again that is deleted between them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const where = { server: SERVER, username: 'contractor1' };
     const [, updated] = await Promise.allSettled([
@@ -235,7 +235,7 @@ describe('two simultaneous updates of one user', () => {
 
 describe('users.list', () => {
   it.each(['list', 'link'] as const)(
-    'users.list reads the list one level up when the collection does not exist (%s)',
+    'users.list reads the list one level up if the collection does not exist (%s)',
     async (collectionInParent) => {
       const { simulator, gateway } = await startSimulatorWithGateway({
         variants: { usersAt: 'users', userEntries: 'whole', collectionInParent },
@@ -267,7 +267,7 @@ describe('users.list', () => {
     ['of links alone', { user: [{ href: '/x' }, { href: '/y' }] }, [{ href: '/x' }, { href: '/y' }]],
     ['of one link', { user: [{ href: '/x' }] }, undefined],
     ['of numbers', { user: [7, 8] }, undefined],
-  ])('users.list reads users %s', async (_what, document, expected) => {
+  ])('users.list reads a list %s', async (_what, document, expected) => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(200, JSON.stringify(document))));
     const run = gateway.run('users.list', { server: SERVER });
     if (expected) expect((await run).data).toEqual(expected);
@@ -294,7 +294,7 @@ describe('a missing user or server', () => {
   const input = { 'password-cleartext': 'p' };
 
   it.each(['get', 'update', 'enable', 'disable', 'delete', 'create'])(
-    'a missing user or server is reported by name when the server is missing: %s',
+    'an operation of gateway-users names the missing server: %s',
     async (operation) => {
       const { simulator, gateway } = await startSimulatorWithGateway();
       const error = await expectFailure(gateway.run(`users.${operation}`, { ...wrong, ...(operation === 'create' && input) }));
@@ -305,7 +305,7 @@ describe('a missing user or server', () => {
   );
 
   it.each(['get', 'update', 'enable', 'disable', 'delete'])(
-    'a missing user or server is reported by name when the user is missing: %s',
+    'an operation of gateway-users names the missing user: %s',
     async (operation) => {
       const { simulator, gateway } = await startSimulatorWithGateway();
       const error = await expectFailure(gateway.run(`users.${operation}`, { server: SERVER, username: 'nobody' }));
@@ -323,7 +323,7 @@ describe('a missing user or server', () => {
   it.each([
     ['nothing', '', ''],
     ['two things', '{"result":{"errors":[{"message":"One."},{"message":"Two."}]}}', ' The appliance says: One. Two.'],
-  ])('a missing user or server is reported with the message of the appliance: %s', async (_what, body, words) => {
+  ])('an operation of gateway-users shows the message of the appliance for a missing user or server: %s', async (_what, body, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path.endsWith('/nobody'), status: 404, body });
     expect((await expectFailure(gateway.run('users.get', { server: SERVER, username: 'nobody' }))).message).toBe(
@@ -331,7 +331,7 @@ describe('a missing user or server', () => {
     );
   });
 
-  it('a missing user or server is reported when the server has another type', async () => {
+  it('an operation of gateway-users reports a server of another type', async () => {
     const { gateway } = await startSimulatorWithGateway();
     for (const operation of ['list', 'create']) {
       const error = await expectFailure(
@@ -341,7 +341,7 @@ describe('a missing user or server', () => {
     }
   });
 
-  it('users.update keeps the error of the appliance when the server cannot be read, and looks it up only after an error', async () => {
+  it('users.update returns the error of the appliance if the server cannot be read, and looks for a cause only after an error', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === `${AUTH_SERVERS}/System%20Local`, status: 403 });
     const error = await expectFailure(gateway.run('users.get', { server: SERVER, username: 'nobody' }));
@@ -355,7 +355,7 @@ describe('a missing user or server', () => {
 describe('bulk changes of users', () => {
   const people = ['contractor1', 'jürgen.müller', 'guest 50% / #1'];
 
-  it('bulk changes of users create users with their own or common fields', async () => {
+  it('a bulk change creates users with individual or common fields', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { userFields: 'policy' } });
     const users = [
       { username: 'a', 'password-cleartext': 'one', enabled: false, more: { guestcreatedby: 'x' } },
@@ -417,7 +417,7 @@ describe('bulk changes of users', () => {
         { name: 'c.d', href: null },
       ],
     ],
-  ])('bulk changes of users accept listed users as %s without links', async (_what, user) => {
+  ])('a bulk change accepts users from a list as %s, without links', async (_what, user) => {
     const server = await startRawServer(({ method, path }) => {
       if (method !== 'GET') return httpResponse(204);
       return httpResponse(200, JSON.stringify(path.endsWith('/user') ? { user } : { enabled: 'true' }));
@@ -433,7 +433,7 @@ describe('bulk changes of users', () => {
     expect(disabled.envelope.ignored).toBeUndefined();
   });
 
-  it('bulk changes of users return many also for one user, and succeed for none', async () => {
+  it('a bulk change of one user returns a result with many, and a bulk change of none succeeds', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['create', 'update', 'enable', 'disable', 'delete']) {
       const { data, envelope } = await gateway.run(`users.${operation}`, { server: SERVER, username: [] });
@@ -445,7 +445,7 @@ describe('bulk changes of users', () => {
     expect((await gateway.run('users.disable', { server: SERVER, username: 'contractor1' })).data).toHaveProperty('result');
   });
 
-  it('bulk changes of users continue when one user fails, fail when all fail, and check the server once', async () => {
+  it('a bulk change of users continues after one user fails, fails if all fail, and checks the server once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const some = await gateway.run('users.delete', { server: SERVER, username: ['nobody', 'contractor1', 'nobody else'] });
     expect(some.data).toMatchObject({ total: 3, ok: 1, failed: 2 });
@@ -470,7 +470,7 @@ describe('bulk changes of users', () => {
     });
   });
 
-  it('bulk changes of users are limited by max before anything is sent', async () => {
+  it('a bulk change of more than max users is rejected before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const username = Array.from({ length: 26 }, (_, index) => `u${index}`);
     for (const operation of ['update', 'enable', 'disable', 'delete']) {
@@ -519,7 +519,7 @@ describe('bulk changes of users', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('bulk changes of users look a user with missing-ok up only in a dry run', async () => {
+  it('a bulk change with missing-ok looks for each user only in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const dry = async (username: string, missing: boolean) =>
       (await gateway.run('users.delete', { server: SERVER, username, 'missing-ok': missing }, { dryRun: true })).envelope.plan;
@@ -535,7 +535,7 @@ describe('bulk changes of users', () => {
     expect(listRequestLines(simulator)[0]).toBe(`DELETE ${USER}/contractor1`);
   });
 
-  it('bulk changes of users read the users and mask passwords in a dry run', async () => {
+  it('a dry run of a bulk change reads the users and masks passwords', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const created = await gateway.run(
       'users.create',

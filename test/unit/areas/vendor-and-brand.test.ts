@@ -13,7 +13,7 @@ describe('resolveVendor', () => {
     expect(listRequestLines(simulator)).toEqual(['GET /api/v1/configuration/uac']);
   });
 
-  it('resolveVendor takes the vendor from the settings without a request', async () => {
+  it('resolveVendor takes the vendor from the settings and sends no request', async () => {
     const simulator = await startTestSimulator();
     expect(await resolveVendor(createRunContext(simulator, {}, { vendor: 'other' }))).toBe('other');
     expect(simulator.requests).toEqual([]);

@@ -20,7 +20,7 @@ function toSubject({ resources, release, limits, live }: RuleExample): AuditSubj
 }
 
 describe('audit rules', () => {
-  it('audit rules have the ids that the contract lists', () => {
+  it('the audit rules have the ids that the contract lists', () => {
     expect(auditRules.map(({ id }) => id).sort()).toEqual(
       [
         ...['unused-object', 'dangling-reference', 'duplicate-object', 'certificate-ends', 'certificate-weak', 'release-not-listed'],
@@ -38,7 +38,7 @@ describe('audit rules', () => {
     },
   );
 
-  it.each([1, 2, 3, 4, 5])('audit rules find all faults of the random tree %i, and no others', async (seed) => {
+  it.each([1, 2, 3, 4, 5])('the audit rules find all faults of the random tree %i, and no others', async (seed) => {
     const { resources, faults, subject: facts } = plantFaults(seed, 2000, 60);
     expect(new Set([...faults].map((fault) => fault.split(' ')[0])).size).toBe(auditRules.length);
     const subject = { ...toSubject({ ...facts, resources: {} }), index: new ConfigurationIndex(resources) };
@@ -60,7 +60,7 @@ describe('audit rules', () => {
     }
   });
 
-  it('audit rules count a name as used in a list, a text with commas or a whole value of another resource', async () => {
+  it('the audit rules count a name as used in a list, in a comma-separated text or as a whole value of another resource', async () => {
     const resources: Record<string, JsonObject> = { '/api/v1/configuration/x': { a: 'A', b: ['B'], c: 'x, C', d: 'Da' } };
     for (const name of ['A', 'B', 'C', 'D']) resources[`/api/v1/configuration/users/user-role/${name}`] = { name, description: name };
     const { findings } = await checkRules(
@@ -70,7 +70,7 @@ describe('audit rules', () => {
     expect(findings.map(({ name }) => name)).toEqual(['D']);
   });
 
-  it('audit rules find the rights of a built-in role, whose name starts with a dot', async () => {
+  it('the audit rules find the permissions of a built-in role, whose name starts with a dot', async () => {
     const base = '/api/v1/configuration/administrators';
     const resources = {
       [`${base}/admin-realms/realm/Admin%20Users/role-mapping-rules`]: { rule: [{ roles: ['.Administrators', '\ud800'] }] },
@@ -81,7 +81,7 @@ describe('audit rules', () => {
     expect(await rule?.check(subject)).toMatchObject([{ name: '.Administrators' }]);
   });
 
-  it('audit rules read the names of a long list', async () => {
+  it('the audit rules read all names of a long list', async () => {
     const roles = '/api/v1/configuration/users/user-roles/user-role';
     const names = Array.from({ length: 600 }, (_, index) => `Role number ${index}`);
     const resources = {

@@ -12,19 +12,16 @@ import { listOpenFiles } from '../../helpers/open-files';
 import { httpResponse, startRawServer } from '../../helpers/raw-server';
 
 describe('a backup during a fault', () => {
-  it.each(['half', 'headers', 5] as const)(
-    'a backup during a fault keeps the folder as it was when the connection is cut at %s',
-    async (cut) => {
-      const { gateway, simulator } = await startNamedSimulatorWithGateway();
-      const path = createTemporaryFolder();
-      await takeBackup(gateway, { folder: path, what: 'both' });
-      const before = listNames(path);
-      simulator.fault({ match: ({ path: asked }) => asked.includes('binary-configuration'), cut, times: 3, afterEffect: true });
-      const error = await expectFailure(gateway.run('backup.run', { folder: path, what: 'both', keep: 1 }));
-      expect([error.code, listNames(path)]).toEqual(['BAD_RESPONSE', before]);
-      expect(listOpenFiles()).toEqual([]);
-    },
-  );
+  it.each(['half', 'headers', 5] as const)('a backup whose connection is cut at %s leaves the folder as it was', async (cut) => {
+    const { gateway, simulator } = await startNamedSimulatorWithGateway();
+    const path = createTemporaryFolder();
+    await takeBackup(gateway, { folder: path, what: 'both' });
+    const before = listNames(path);
+    simulator.fault({ match: ({ path: asked }) => asked.includes('binary-configuration'), cut, times: 3, afterEffect: true });
+    const error = await expectFailure(gateway.run('backup.run', { folder: path, what: 'both', keep: 1 }));
+    expect([error.code, listNames(path)]).toEqual(['BAD_RESPONSE', before]);
+    expect(listOpenFiles()).toEqual([]);
+  });
 
   it.each(['Busy', 'Service temporarily unavailable!', Buffer.from('no archive at all, but long enough').toString('base64')])(
     'a backup during a fault refuses %j with status 200',
@@ -37,7 +34,7 @@ describe('a backup during a fault', () => {
     },
   );
 
-  it('a backup during a fault keeps the folder as it was on a full or read-only disk', async ({ skip }) => {
+  it('a backup on a full or read-only disk leaves the folder as it was', async ({ skip }) => {
     const disk = mountSmallDisk(200 * 1024);
     if (!disk) skip('this process may not mount a file system');
     const { path = '' } = disk ?? {};
@@ -57,7 +54,7 @@ describe('a backup during a fault', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('a backup during a fault keeps the last backup after a killed run, and the next run cleans up', async () => {
+  it('a killed backup run keeps the previous backup, and the next run removes its partial files', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const good = await takeBackup(gateway, { folder: path });
@@ -86,7 +83,7 @@ describe('a backup during a fault', () => {
     expect((await gateway.run('backup.verify', { folder: path, backup: good.backup })).data).toMatchObject({ ok: 1 });
   });
 
-  it('a backup during a fault completes or removes what a run killed between two renames left', async () => {
+  it('a backup run completes or removes a backup whose run was killed between two renames', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const whole = await takeBackup(gateway, { folder: path, what: 'both' });
@@ -102,7 +99,7 @@ describe('a backup during a fault', () => {
     expect(listNames(path).filter((name) => name.startsWith(undone.backup) || name.endsWith('.partial'))).toEqual([]);
   });
 
-  it('a backup during a fault lets simultaneous runs complete what a killed run left without a conflict', async () => {
+  it('simultaneous backup runs complete a backup of a killed run without a conflict', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const firstBackups = await Promise.all(Array.from({ length: 8 }, () => takeBackup(gateway, { folder: path })));

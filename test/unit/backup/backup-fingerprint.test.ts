@@ -107,7 +107,7 @@ describe('the fingerprint of an XML configuration', () => {
     'last-sign-in',
     'last-x-date',
     'saved-at',
-  ])('the fingerprint of an XML configuration treats %s as a time', (name) =>
+  ])('the fingerprint of an XML configuration ignores %s, because it is a time', (name) =>
     expect(configurationFingerprint(`<${name}>1</${name}>`)).toBe(configurationFingerprint('')),
   );
   it.each([
@@ -119,11 +119,11 @@ describe('the fingerprint of an XML configuration', () => {
     'creation-times',
     'x-creation-date',
     'exported-to',
-  ])('the fingerprint of an XML configuration does not treat %s as a time', (name) =>
+  ])('the fingerprint of an XML configuration includes %s, because it is not a time', (name) =>
     expect(configurationFingerprint(`<${name}>1</${name}>`)).not.toBe(configurationFingerprint(`<${name}>2</${name}>`)),
   );
 
-  it('the fingerprint of an XML configuration ignores the given elements with everything in them', () => {
+  it('the fingerprint of an XML configuration ignores the given elements and their content', () => {
     const ignored = ['fullname', 'tag'];
     expect(configurationFingerprint('<a/><x:fullname>on</x:fullname>', { ignored })).toBe(configurationFingerprint('<a/>'));
     expect(configurationFingerprint('<a tag="on"/>', { ignored })).toBe(configurationFingerprint('<a/>'));
@@ -140,7 +140,7 @@ describe('the fingerprint of an XML configuration', () => {
     expect(xml('<c type="secret">1</c>')).not.toBe(xml('<c type="secret">2</c>'));
   });
 
-  it('the fingerprint of an XML configuration equals the fingerprint that earlier versions stored', () => {
+  it('the fingerprint of an XML configuration equals the one that earlier versions stored', () => {
     const bytes = (...items: (string | number)[]): Buffer =>
       Buffer.concat(items.map((item) => (typeof item === 'string' ? Buffer.from(item) : Buffer.of(item))));
     const hash = (...items: (string | number)[]): string =>
@@ -189,13 +189,13 @@ describe('the fingerprint of a binary configuration', () => {
 
   const c = (content: string): string => `<c>${content}</c>`;
 
-  it('the fingerprint of a binary configuration includes all bytes of a file that is not a ZIP', async () => {
+  it('the fingerprint of a binary configuration without a ZIP includes every byte', async () => {
     const bytes = Buffer.from('no archive at all');
     for (const size of [1, 5, 1000])
       expect(await computeBinaryFingerprint(Readable.from(parts(base64(bytes), size)), undefined, [])).toBe(sha256(bytes));
   });
 
-  it('the fingerprint of a binary configuration includes files by name and content, and of XML only its fingerprint', async () => {
+  it('the fingerprint of a binary configuration includes the names and contents of its files, but only the fingerprint of XML files', async () => {
     const whole = { 'a.xml': c('<a>1</a><uptime>1</uptime>'), 'b.txt': 'x' };
     const expected = ['a.xml\u0000', 'b.txt\u0000'];
     const lines = [`${expected[0]}${xml(c('<a>1</a>'))}`, `${expected[1]}${crc32('x')}:1`];
@@ -217,14 +217,14 @@ describe('the fingerprint of a binary configuration', () => {
       expect(await zip(other)).not.toBe(await zip(whole));
   });
 
-  it('the fingerprint of a binary configuration ignores the given files and elements', async () => {
+  it('the fingerprint of a binary configuration leaves out the configured files and elements', async () => {
     expect(await zip({ 'a.xml': c('<a>1</a>'), 'b.txt': 'x' }, { ignored: ['b.txt', 'a'] })).toBe(
       await zip({ 'a.xml': c('<a>2</a>'), 'b.txt': 'yy' }, { ignored: ['b.txt', 'a'] }),
     );
     expect(await zip({ 'a.xml': c('x') }, { ignored: ['a.xml'] })).toBe(await zip({}));
   });
 
-  it('the fingerprint of a binary configuration uses the checksum of invalid XML, and reads the files after it', async () => {
+  it('the fingerprint of a binary configuration uses the checksum of an invalid XML file, and reads the files after it', async () => {
     for (const invalid of ['<c><a></c>', '<c>', '']) {
       const files = { 'a.XML': invalid, 'b.xml': c('<a>1</a><uptime>7</uptime>') };
       const lines = [`a.XML\u0000${crc32(invalid)}:${invalid.length}`, `b.xml\u0000${xml(c('<a>1</a>'))}`];
@@ -256,7 +256,7 @@ describe('the fingerprint of a binary configuration', () => {
       );
   });
 
-  it('the fingerprint of a binary configuration throws on a read error, and does not read the rest', async () => {
+  it('the fingerprint of a binary configuration throws on a read error, and reads nothing more', async () => {
     const zipped = writeZip({ 'a.xml': c('<a/>'), 'b.txt': 'x' });
     const entries = readZipDirectory(zipped, zipped.length) ?? [];
     const fault = Object.assign(new Error('the disk does not answer'), { code: 'EIO' });
@@ -272,7 +272,7 @@ describe('the fingerprint of a binary configuration', () => {
     expect(text.destroyed).toBe(true);
   });
 
-  it('the fingerprint of a binary configuration throws LIMIT if the XML unpacks to more than any configuration', async () => {
+  it('the fingerprint of a binary configuration throws LIMIT if an XML file unpacks to more than any real configuration', async () => {
     const zipped = writeZip({ 'a.xml': c('x'.repeat(100)) });
     const [entry] = readZipDirectory(zipped, zipped.length) ?? [];
     const text = (): Readable => Readable.from([base64(zipped)]);
@@ -287,7 +287,7 @@ describe('the fingerprint of a binary configuration', () => {
     });
   });
 
-  it('the fingerprint of a binary configuration throws LIMIT before unpacking, and also if the directory states a smaller size', async () => {
+  it('the fingerprint of a binary configuration throws LIMIT even if the ZIP directory states a smaller size', async () => {
     const zipped = writeZip({ 'a.xml': c('x'.repeat(93)), 'b.xml': c('y'.repeat(93)), 'c.txt': 'z'.repeat(500) });
     const entries = readZipDirectory(zipped, zipped.length) ?? [];
     const text = (): Readable => Readable.from([base64(zipped)]);

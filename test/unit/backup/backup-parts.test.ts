@@ -92,7 +92,7 @@ describe('the name of a backup', () => {
     expect([parseBackupFileName(file), parseManifestFileName(file)]).toEqual([ofFile, ofManifest]);
   });
 
-  it('the name of a backup differs from other names', () => {
+  it('the generated name of a backup differs from all other names', () => {
     expect([name, `a${name}`, 'a.b_c.d_20200101T000000.000Z', '-_-_20200101T000000.000Z'].map(isBackupName)).toEqual([
       true,
       true,
@@ -119,7 +119,7 @@ describe('the name of a backup', () => {
     expect(createBackupName(appliance, serial, new Date(0))).toBe(`${expected}_19700101T000000.000Z`);
   });
 
-  it('the name of a backup has a time that no earlier one had', () => {
+  it('the generated name of a backup has a later time than every earlier name', () => {
     const now = Date.now();
     const times = Array.from({ length: 50 }, () => nextUniqueTime().getTime());
     expect(times.every((time) => time >= now)).toBe(true);
@@ -197,7 +197,7 @@ describe('parseBackupManifest', () => {
     expect(() => read(value)).toThrow(/^it is damaged$/);
   });
 
-  it('parseBackupManifest reports what else is wrong', () => {
+  it('parseBackupManifest reports every other fault of a manifest', () => {
     expect(() => parseBackupManifest('{', good.backup)).toThrow(/^it is damaged: it is not JSON$/);
     expect(() => read({ ...good, format: `gateway-backup/${'9'.repeat(90)}` })).toThrow(
       new RegExp(`^its format is "gateway-backup/${'9'.repeat(25)}", which this version does not know$`),
@@ -207,7 +207,7 @@ describe('parseBackupManifest', () => {
 });
 
 describe('readBackupIndex', () => {
-  it('readBackupIndex lists backups newest first, unreadable manifests and missing ones', async () => {
+  it('readBackupIndex lists backups newest first, with unreadable and missing manifests', async () => {
     const place = createTemporaryFolder();
     // The time decides, and of equal times the name.
     writeBackups(
@@ -282,7 +282,7 @@ describe('readBackupIndex', () => {
     );
   });
 
-  it('readBackupIndex reports which backups are complete', async () => {
+  it('readBackupIndex shows which backups are complete', async () => {
     const place = createTemporaryFolder();
     const both = createManifest(1, { files: [createFile(toBackupName(1)), createFile(toBackupName(1), 'binary')] });
     writeBackups(place, both);
@@ -310,7 +310,7 @@ describe('rotateBackups', () => {
   }
   const days = (...all: number[]): BackupManifest[] => all.map((day) => createManifest(day));
 
-  it('rotateBackups removes backups above the count or age with their files', async () => {
+  it('rotateBackups removes backups above the count or age, with their files', async () => {
     expect((await rotated({}, days(8, 7))).gone).toEqual([]);
     expect((await rotated({ count: 3 }, days(8, 7, 6))).gone).toEqual([6]);
     expect((await rotated({ count: 1 }, days(8, 7))).gone).toEqual([8, 7]);
@@ -322,7 +322,7 @@ describe('rotateBackups', () => {
     expect(names(place)).toHaveLength(4);
   });
 
-  it('rotateBackups counts only complete backups, and keeps the last complete one at any age', async () => {
+  it('rotateBackups counts only complete backups, and keeps the last complete backup at any age', async () => {
     expect((await rotated({ count: 2 }, days(8, 7, 6), { lost: [8] })).gone).toEqual([6]);
     expect((await rotated({ count: 1 }, days(8, 7), { lost: [9] })).gone).toEqual([7]);
     expect((await rotated({ days: 0.5 }, days(8, 7), { newest: createManifest(9), lost: [9] })).gone).toEqual([9, 7]);
@@ -342,7 +342,7 @@ describe('rotateBackups', () => {
     ).toEqual([]);
   });
 
-  it('rotateBackups leaves the last complete backup of the same series for comparison', async () => {
+  it('rotateBackups keeps the last complete backup of the same series for comparison', async () => {
     const place = createTemporaryFolder();
     const authentication = { method: AUTHENTICATION_METHOD, salt: '0'.repeat(32), 'hmac-sha256': 'x' } as const;
     const all = [createManifest(8), createManifest(7, { authentication }), createManifest(6, { 'serial-number': 'S2' }), createManifest(5)];

@@ -28,7 +28,7 @@ function listImportPasswords(simulator: Simulator): (string | null)[] {
 }
 
 describe('a binary configuration with a password', () => {
-  it('a binary configuration with a password is exported, and imported again with the password only', async () => {
+  it('a binary configuration that was exported with a password can be imported only with that password', async () => {
     const { simulator, gateway, describeRole } = await startWithBinaryPassword();
     await describeRole('before');
     const { data, envelope } = await gateway.run('transfer.export-binary', SECRET);
@@ -43,7 +43,7 @@ describe('a binary configuration with a password', () => {
     expect(imported.envelope.request).toEqual({ method: 'PUT', path: BINARY, query: { import: 'normal', password: '••••' } });
   });
 
-  it('an export with a password shows the password neither in a plan, nor in an error, nor in the log of exchanges', async () => {
+  it('an export with a password does not show the password in a plan, an error or the exchange log', async () => {
     const { simulator, gateway } = await startWithBinaryPassword();
     const shown: unknown[] = [];
     const input = { data: 'UEsDBA==', ...SECRET };
@@ -76,7 +76,7 @@ describe('a binary configuration with a password', () => {
 });
 
 describe('a backup of the binary configuration with a password', () => {
-  it.each(['binary', 'both'])('a binary backup with a password is protected and restored with it: %s', async (what) => {
+  it.each(['binary', 'both'])('a binary backup with a password is encrypted and restored with the password: %s', async (what) => {
     const { simulator, gateway, describeRole } = await startWithBinaryPassword();
     const folder = createTemporaryFolder();
     await describeRole('before');
@@ -92,7 +92,7 @@ describe('a backup of the binary configuration with a password', () => {
     expect([await describeRole(), listImportPasswords(simulator)]).toEqual(['before', [AWKWARD_PASSWORD]]);
   });
 
-  it('a binary backup is made without a password, with a warning, on a release that cannot import it', async () => {
+  it('a binary backup is made without a password, with a warning, if the release cannot import one with a password', async () => {
     const { simulator, gateway } = await startWithBinaryPassword('25.1R3.1');
     const folder = createTemporaryFolder();
     const { data, envelope } = await gateway.run('backup.run', { folder, what: 'binary', ...SECRET });

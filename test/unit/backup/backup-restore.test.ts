@@ -30,7 +30,7 @@ describe('backup.restore', () => {
     ['XML', { what: 'xml', password: AWKWARD_PASSWORD }],
     ['binary', { what: 'binary' }],
     ['both, compressed and encrypted', { what: 'both', gzip: true, passphrase: AWKWARD_PASSWORD }],
-  ])('backup.restore restores %s after a new backup', async (_name, { what, gzip, ...secrets }: Record<string, unknown>) => {
+  ])('backup.restore makes a new backup before it restores %s', async (_name, { what, gzip, ...secrets }: Record<string, unknown>) => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const before = plain(simulator);
@@ -112,7 +112,7 @@ describe('backup.restore', () => {
     expect(transfers.map((line) => line.replace(/^.*\//, ''))).toEqual(['export-xml', 'import-xml', 'export-xml', 'import-xml']);
   });
 
-  it('backup.restore imports nothing if its file is removed while it waits', async () => {
+  it('backup.restore imports nothing if the backup file is removed while the restore waits', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path });
@@ -130,7 +130,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toHaveLength(1);
   });
 
-  it('backup.restore restores nothing if the backup before it fails, and says so', async () => {
+  it('backup.restore stops if the new backup fails, and says so', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     await takeBackup(gateway, { folder: path });
@@ -140,7 +140,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
   });
 
-  it('backup.restore sends nothing of a damaged backup, and requires the secrets', async () => {
+  it('backup.restore requires the secrets, and sends nothing of a damaged backup', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const secret = await takeBackup(gateway, { folder: path, password: AWKWARD_PASSWORD, passphrase: 'p' });
@@ -162,7 +162,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
   });
 
-  it('backup.restore says why a backup was not restored, and how to allow it', async () => {
+  it('backup.restore says why it refused a backup, and how to allow it', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path });
@@ -192,7 +192,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
   });
 
-  it('backup.restore protects the backup before it like the restored one, and names it', async () => {
+  it('backup.restore protects its new backup like the restored one, and names the new one', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const both = await takeBackup(gateway, { folder: path, what: 'both', gzip: true, password: AWKWARD_PASSWORD, passphrase: 'p' });
@@ -231,7 +231,7 @@ describe('backup.restore', () => {
   });
 });
 
-it('backup.restore restores a backup on another appliance', async () => {
+it('backup.restore can restore a backup to another appliance', async () => {
   const first = await startNamedSimulatorWithGateway();
   const second = await startSimulatorWithGateway({}, { name: 'vpn-2' });
   const path = createTemporaryFolder();

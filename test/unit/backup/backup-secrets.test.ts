@@ -38,7 +38,7 @@ describe('encryption', () => {
   const read = async (bytes: Buffer, code?: string, passphrase = PASSPHRASE, pieces?: number): Promise<string> =>
     (await through(bytes, new DecryptionStream(passphrase, code), pieces)).toString();
 
-  it('the encryption of a backup produces what openssl reads, with a MAC over all of it', async () => {
+  it('an encrypted backup can be read by openssl, and its MAC covers all of it', async () => {
     expect(ENCRYPTION_METHOD).toBe('openssl-enc-aes-256-cbc-pbkdf2-sha256-600000');
     const encryption = await EncryptionStream.create(PASSPHRASE);
     expect(encryption.mac).toBeUndefined();
@@ -53,7 +53,7 @@ describe('encryption', () => {
     for (const code of [codeOf(written), undefined]) expect(await read(written, code, PASSPHRASE, pieces)).toBe(CONTENT);
   });
 
-  it('the encryption of a backup refuses a changed or cut file and a wrong passphrase', async () => {
+  it('decryption refuses a changed or cut file and a wrong passphrase', async () => {
     const refused = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
     expect(DECRYPTION_FAILED).toBe(refused);
     const code = codeOf(written);
@@ -75,7 +75,7 @@ describe('encryption', () => {
     );
   });
 
-  it('the encryption of a backup compares the MAC exactly', () => {
+  it('decryption compares every byte of the MAC', () => {
     expect([
       macEquals('a0', 'a0'),
       macEquals('a0', 'a1'),
@@ -116,7 +116,7 @@ describe('a manifest with a passphrase', () => {
     return error.message;
   };
 
-  it('a manifest with a passphrase has a MAC over all its fields that earlier and later versions compute alike', async () => {
+  it('the MAC of a manifest covers all fields, and is computed alike by earlier and later versions', async () => {
     const signed = await signManifest(plain, PASSPHRASE);
     const { method, salt = '', 'hmac-sha256': code } = signed.authentication ?? {};
     expect([method, salt]).toEqual(['hmac-sha256-pbkdf2-sha256-600000', expect.stringMatching(/^[0-9a-f]{32}$/)]);
@@ -135,7 +135,7 @@ describe('a manifest with a passphrase', () => {
       expect(await readOutcome({ ...signed, ...other })).toBe(changed);
   });
 
-  it('a manifest with a passphrase is accepted only if everything in it was made with the passphrase', async () => {
+  it('a manifest with a MAC is accepted only if everything in it was made with the passphrase', async () => {
     const signed = await signManifest(plain, PASSPHRASE);
     const without = { ...file, file: 'vpn_S_20200101T000000.000Z.bin', encryption: null };
     expect(await readOutcome({ ...signed, files: [file, without] })).toBe(
@@ -234,7 +234,7 @@ describe('openRegularFile', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('openRegularFile reports a file as unchanged while it has its name and nobody has written to it', async () => {
+  it('openRegularFile reports a file as unchanged while it has the same name and content', async () => {
     const path = join(createTemporaryFolder(), 'x');
     const changes: [what: string, change: () => void, there: boolean][] = [
       ['nothing', () => undefined, true],

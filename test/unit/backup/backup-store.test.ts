@@ -80,7 +80,7 @@ describe('StoredOutput', () => {
   });
 
   it.each([{}, { gzip: true }, { passphrase: PASSPHRASE }, { gzip: true, passphrase: PASSPHRASE }])(
-    'StoredOutput can be read several times: %j',
+    'StoredOutput content can be read several times: %j',
     async (how) => {
       const { path, file } = await stored(how);
       const { handle } = await opened(path);
@@ -95,7 +95,7 @@ describe('StoredOutput', () => {
     },
   );
 
-  it.each([{}, { gzip: true }])('StoredOutput reports a write error and leaves nothing: %j', async ({ gzip = false }) => {
+  it.each([{}, { gzip: true }])('StoredOutput reports a write error and leaves no file: %j', async ({ gzip = false }) => {
     const place = createTemporaryFolder();
     const output = await StoredOutput.create(join(place, 'x.xml'), gzip, undefined);
     const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
@@ -120,13 +120,13 @@ describe('StoredOutput', () => {
     expect((await expectFailure(StoredOutput.create(join(place, 'none', 'x'), gzip, undefined))).message).toContain('cannot be written');
   });
 
-  it('StoredOutput is on the disk before it has its name', async () => {
+  it('StoredOutput syncs its content to the disk before the file gets its name', async () => {
     let synced = 0;
     await withPatchedFileHandles({ sync: (own) => (synced++, own()) }, async () => void (await stored()));
     expect(synced).toBe(1);
   });
 
-  it('StoredOutput leaves nothing when it is discarded', async () => {
+  it('StoredOutput leaves no file when it is discarded', async () => {
     const place = createTemporaryFolder();
     for (const gzip of [true, false]) {
       const output = await StoredOutput.create(join(place, 'x.xml'), gzip, PASSPHRASE);
@@ -148,7 +148,7 @@ describe('verifyFile', () => {
   const rewrite = ({ path }: Made, change: (bytes: Buffer) => Buffer): void => writeFileSync(path, change(readFileSync(path)));
   const about = (storedFile: Made, more: Partial<BackupFile>): Made => ({ ...storedFile, file: { ...storedFile.file, ...more } });
 
-  it('verifyFile checks the content, or only the hash without the passphrase', async () => {
+  it('verifyFile checks the content, or only the hash if no passphrase is given', async () => {
     for (const how of [{}, { gzip: true }, { passphrase: PASSPHRASE }, { gzip: true, passphrase: PASSPHRASE }]) {
       const storedFile = await stored(how);
       expect(await check(storedFile, how.passphrase)).toBe('content');
@@ -162,7 +162,7 @@ describe('verifyFile', () => {
     }
   });
 
-  it('verifyFile says what is wrong', async () => {
+  it('verifyFile names the fault of a file', async () => {
     const plain = await stored({ content: '<configuration><a></configuration>' });
     expect(await verifyMessage(plain)).toMatch(/^x is not a complete configuration: .+\.$/);
     const cut = await stored();
@@ -179,7 +179,7 @@ describe('verifyFile', () => {
     expect(await verifyMessage(other)).toBe('x was changed: its SHA-256 differs.');
   });
 
-  it('verifyFile requires with a passphrase that the passphrase made the file', async () => {
+  it('verifyFile with a passphrase requires a file that the passphrase encrypted', async () => {
     for (const gzip of [true, false]) {
       const storedFile = await stored({ gzip, passphrase: PASSPHRASE });
       expect(await verifyMessage(storedFile, 'another')).toContain(DECRYPTION_FAILED);
@@ -252,7 +252,7 @@ describe('openCheckedContent', () => {
 });
 
 describe('verifyBackups', () => {
-  it('verifyBackups reports every backup, and files without one', async () => {
+  it('verifyBackups reports every backup, and files that belong to none', async () => {
     const storedFile = await stored();
     const place = storedFile.path.replace(/\/[^/]+$/, '');
     const time = '2020-01-01T00:00:00.000Z';

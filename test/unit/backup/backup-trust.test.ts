@@ -67,7 +67,7 @@ it('a restore sends the password only with a backup that needs it, and reports t
   expect(body).not.toContain('later');
 });
 
-it('a run removes partial files of another host after half a day, but none that are younger', async () => {
+it('a backup run removes partial files of another host only if they are older than half a day', async () => {
   const { gateway } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   const hours = (count: number): Date => new Date(Date.now() - count * 3_600_000);

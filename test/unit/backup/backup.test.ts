@@ -58,7 +58,7 @@ describe('backup.run', () => {
     expect(listOpenFiles().filter((file) => file.startsWith(path))).toEqual([]);
   });
 
-  it('backup.run reports whether the configuration changed, not whether the export did', async () => {
+  it('backup.run reports whether the configuration changed, even if the exported bytes always differ', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const first = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
@@ -136,7 +136,7 @@ describe('rotation after a backup', () => {
     expect((data as BackupResult[]).map(({ backup }) => backup)).toEqual([created[3]?.backup, created[2]?.backup, binary.backup]);
   });
 
-  it('rotation after a backup never removes the last good backup by age', async () => {
+  it('the rotation of backups never removes the last complete backup by age', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const old = await takeBackup(gateway, { folder: path });

@@ -51,7 +51,7 @@ describe('compareDesired', () => {
     ]);
   });
 
-  it('compareDesired does not compare hyperlinks and secrets at any depth, but lists them', () => {
+  it('compareDesired lists hyperlinks and secrets at any depth without comparing them', () => {
     const body = {
       users: link,
       list: [{ name: 'a', ...link }],
@@ -85,7 +85,7 @@ describe('compareDesired', () => {
 });
 
 describe('compareResources', () => {
-  it('compareResources reports added, removed and changed fields one by one', () => {
+  it('compareResources reports each added, removed and changed field', () => {
     const diff = compareResources(PATH, { a: 1, gone: { x: 'y' }, list: [1] }, { list: [1, 2], a: '1', come: 'x' });
     expect(diff).toEqual([
       { path: PATH, field: '/gone/x', before: 'y', after: null },
@@ -94,7 +94,7 @@ describe('compareResources', () => {
     ]);
   });
 
-  it('compareResources reports whether a secret exists, but neither its value nor links', () => {
+  it('compareResources reports whether a secret exists, but neither its value nor a link', () => {
     const before = { psk: 'one', password: '', more: link, users: [{ name: 'a', ...link }] };
     expect(compareResources(PATH, before, { psk: 'two', password: '', more: { href: '/b' } })).toEqual([]);
     expect(compareResources(PATH, before, { psk: '***', password: 'x' })).toEqual([
@@ -150,7 +150,7 @@ describe('masking in a comparison', () => {
     });
   });
 
-  it('a comparison shows values that reveal nothing', () => {
+  it('a comparison shows values that are not secret', () => {
     const empty = { password: '', token: null, secret: false, psk: undefined };
     expect(maskResourceSecrets(empty)).toEqual(empty);
     expect(maskResourceSecrets({ secret: 0 })).toEqual({ secret: '***' });
@@ -158,7 +158,7 @@ describe('masking in a comparison', () => {
     expect(maskResourceSecrets({ at: date, none: null })).toEqual({ at: date, none: null });
   });
 
-  it('a comparison cuts the name of a long field', () => {
+  it('a comparison shortens a long field name', () => {
     expect(toPointerSegment('a'.repeat(200))).toBe(`/${'a'.repeat(200)}`);
     expect(toPointerSegment('a'.repeat(201))).toBe(`/${'a'.repeat(200)}…`);
   });
@@ -211,12 +211,12 @@ describe('comparing scalar values', () => {
     expect(fields({ a: one }, { a: other })).toEqual(same ? [] : [expect.stringMatching(/^\/a/)]);
   });
 
-  it('compareDesired counts hyperlinks in the length of an array, and lists only given hyperlinks as not compared', () => {
+  it('compareDesired counts hyperlinks in the length of an array, and lists only hyperlinks of the desired state as not compared', () => {
     expect(compareResources(PATH, { a: link }, { a: { href: '/other' } })).toEqual([]);
     expect(compareBody({ a: [link, 'x'] }, { a: [link, 'x'] })).toMatchObject({ diff: [], notCompared: [{ field: '/a/0' }] });
   });
 
-  it('compareDesired compares objects and arrays up to 200 levels and refuses one more', () => {
+  it('compareDesired compares objects and arrays down to 200 levels and refuses deeper ones', () => {
     const objects = (depth: number): JsonObject => JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth)) as JsonObject;
     expect(fields(objects(201), objects(201))).toEqual([]);
     expect(() => fields(objects(202), objects(202))).toThrow('A resource is nested deeper than 200 levels.');

@@ -16,7 +16,7 @@ describe('a deletion of a collection or a subtree', () => {
     ['config.delete', { path: ROLES }],
     ['config.delete', { path: `${ROLES}/`, 'missing-ok': true }],
     ['config.ensure-all', { resources: [{ path: ROLES, absent: true }], 'allow-absent': true }],
-  ])('a deletion with more than 25 resources is LIMIT for %s %j, in a dry run too, after one read', async (operation, input) => {
+  ])('a deletion of more than 25 resources fails with LIMIT for %s %j, in a dry run too, after one read', async (operation, input) => {
     const { simulator, gateway } = await startWithRoles(30);
     for (const dryRun of [true, false]) {
       const error = await expectFailure(gateway.run(operation, input, { dryRun }));
@@ -27,7 +27,7 @@ describe('a deletion of a collection or a subtree', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('a deletion of a collection or a subtree is planned with the number of resources, and done up to max', async () => {
+  it('a deletion of a collection is planned with the number of resources, and done if it does not exceed max', async () => {
     const { simulator, gateway } = await startWithRoles(30);
     const input = { path: ROLES, max: 1000 };
     const { envelope } = await gateway.run('config.delete', input, { dryRun: true });
@@ -43,7 +43,7 @@ describe('a deletion of a collection or a subtree', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('a deletion of a collection or a subtree counts all deletions of a list together, each resource once', async () => {
+  it('deletions of a list count all resources together, each once', async () => {
     const { simulator, gateway } = await startWithRoles(30);
     const absent = (index: number) => ({ path: `${ROLES}/Role ${index}`, absent: true });
     const input = { 'allow-absent': true, resources: Array.from({ length: 10 }, (_, index) => absent(15 + index)) };
@@ -56,7 +56,7 @@ describe('a deletion of a collection or a subtree', () => {
     expect(envelope).toMatchObject({ ok: true, changed: true, resources: total });
   });
 
-  it('a deletion of a collection or a subtree counts a resource that cannot be read as one, and needs to read the given path', async () => {
+  it('a deletion counts a resource that cannot be read as one, and fails if the given path cannot be read', async () => {
     const { simulator, gateway } = await startWithRoles(8);
     simulator.fault({
       match: ({ path }) => path.endsWith('/Users'),

@@ -85,7 +85,7 @@ describe('findNameLists and findUserLists', () => {
     expect(findNameLists(place, document)).toEqual(expected.map(([key, paths]) => ({ key, paths })));
   });
 
-  it('findNameLists and findUserLists find complete users by their names unless they are links', () => {
+  it('findNameLists and findUserLists find complete users by name, but not links to users', () => {
     expect(findUserLists('x', { user: [{ username: 'a', fullname: '1' }, { username: 'b' }] })).toEqual([
       { key: 'user', paths: ['x/user/a', 'x/user/b'] },
     ]);
@@ -96,7 +96,7 @@ describe('findNameLists and findUserLists', () => {
 });
 
 describe('the subject of a write', () => {
-  it('the resource of a write is tracked only for writes to the configuration tree', () => {
+  it('only writes to the configuration tree have a tracked resource', () => {
     const tracked = (method: Request['method'], path: string): boolean => isConfigurationWrite({ method, path });
     expect([tracked('PUT', toPath('x')), tracked('DELETE', toPath('x')), tracked('POST', toPath('x'))]).toEqual([true, true, true]);
     expect([
@@ -107,13 +107,13 @@ describe('the subject of a write', () => {
     ]).toEqual([false, false, false, false]);
   });
 
-  it('the resource of a write is the item of a collection, found by the key in its body', () => {
+  it('a write to a collection with a key in its body counts as a write to the item with that key', () => {
     expect(toItemPaths('c', { address: '1.2.3.4', name: 'a/b', username: 'u' })).toEqual(['c/a%2Fb', 'c/u', 'c/1.2.3.4']);
     expect(toItemPaths('c', { name: '', username: 7 })).toEqual([]);
     expect(toItemPaths('c', {})).toEqual([]);
   });
 
-  it('the resource of a write is found from a link only if it leads below the interface', () => {
+  it('a link counts as the resource of a write only if it leads below the interface', () => {
     expect(readLinkPath({ href: `https://vpn/base${toPath('x/y/')}` })).toBe(toPath('x/y'));
     expect(readLinkPath({ href: toPath('x') })).toBe(toPath('x'));
     for (const none of [{ href: '/api/v1/system' }, { href: TREE }, { href: 7 }, {}, 'x', null]) expect(readLinkPath(none)).toBeUndefined();
@@ -121,7 +121,7 @@ describe('the subject of a write', () => {
 });
 
 describe('readStateBefore and readCurrentState', () => {
-  it('readStateBefore and readCurrentState read everything below a deleted resource once, and nothing elsewhere', async () => {
+  it('readStateBefore and readCurrentState read everything below a deleted resource once, and nothing below others', async () => {
     const { simulator, call } = await startServing({
       a: { name: 'a', one: link('a/one', { name: 'one' }), again: link('a/one'), away: link('b'), up: link('a'), near: link('ab') },
       'a/one': { value: '1', items: [link('a/one/x'), link('a/one/y'), 'text'] },
@@ -135,7 +135,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(await readCurrentState(baseline?.subject ?? { paths: [], deep: true }, call)).toEqual(baseline?.before);
   });
 
-  it('readStateBefore and readCurrentState read the items of name lists that exist, and ignore odd responses', async () => {
+  it('readStateBefore and readCurrentState read the items of existing name lists, and ignore unexpected responses', async () => {
     const { simulator, call } = await startServing({
       a: { name: 'a', user: [{ name: 'u' }, { name: 'v' }], role: [{ name: 'r' }], tag: [{ name: 't' }], site: [{ name: 's' }] },
       'a/user/u': { fullname: 'U' },
@@ -191,7 +191,7 @@ describe('readStateBefore and readCurrentState', () => {
       });
   });
 
-  it('readStateBefore and readCurrentState read a resource with the linked parts that the body contains', async () => {
+  it('readStateBefore and readCurrentState read a resource with those linked parts that the body contains', async () => {
     const { simulator, call } = await startServing({
       r: { name: 'r', general: link('r/general'), other: link('r/other'), value: '1' },
       'r/general': { deeper: link('r/general/deeper'), text: 'x' },
@@ -211,7 +211,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(Object.keys(parts)).toEqual(paths.slice(1));
   });
 
-  it('readStateBefore and readCurrentState do not read links that are broken, that lead elsewhere or that the body does not contain', async () => {
+  it('readStateBefore and readCurrentState do not follow links that are broken, leave the resource or are not in the body', async () => {
     const { simulator, call } = await startServing({ 'r/there': { x: '1' } });
     const present = { none: link('r/none'), there: link('r/there'), more: link('r/there', { text: 'x' }), text: 'x', plain: { x: '1' } };
     const desired = { none: { x: '2' }, there: 'text', more: { x: '2' }, text: { x: '2' }, plain: { x: '2' } };
@@ -223,7 +223,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(listReads(simulator)).toEqual(['r/none', 'r/there', 'r/there']);
   });
 
-  it('readStateBefore and readCurrentState read the item when it is written at its collection', async () => {
+  it('readStateBefore and readCurrentState read the item when a write addresses its collection', async () => {
     const { call } = await startServing({
       c: { item: [link('c/a')] },
       'c/a': { name: 'a', value: '1' },
@@ -248,7 +248,7 @@ describe('readStateBefore and readCurrentState', () => {
       expect((await readStateBefore(createPut(place, body), call))?.subject).toEqual({ paths: [toPath(place)], deep: false });
   });
 
-  it('readStateBefore and readCurrentState take a field from its resource if the run has already read that resource', async () => {
+  it('readStateBefore and readCurrentState take a field from its resource if the run has read that resource before', async () => {
     const { simulator, call } = await startServing({
       r: { name: 'r', 'a b': 'x', part: link('r/part') },
       'r/a%20b': { 'a b': 'x' },
@@ -279,7 +279,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(await readCurrentState({ paths: [toPath('none/x')], deep: false, owner: toPath('none') }, call)).toEqual({});
   });
 
-  it('readStateBefore and readCurrentState return undefined for an unreadable state, but throw after an error that prevents the write', async () => {
+  it('readStateBefore and readCurrentState return undefined for an unreadable state, but throw errors that prevent the write', async () => {
     const { simulator, call } = await startServing({ a: 403, b: 500 });
     for (const path of ['a', 'b']) expect(await readStateBefore(createPut(path, { x: '1' }), call)).toBeUndefined();
     simulator.fault({ match: ({ path }) => path === toPath('c'), cut: 'before-headers', times: Infinity });
@@ -295,7 +295,7 @@ describe('readStateBefore and readCurrentState', () => {
     for (const code of ['LOGIN_REJECTED', 'LOGIN_PAUSED']) expect(await codeWith({}, { username: 'nobody', password: 'x' })).toBe(code);
   });
 
-  it('readStateBefore and readCurrentState throw LIMIT for more resources than anybody would restore', async () => {
+  it('readStateBefore and readCurrentState throw LIMIT for more resources than an undo can restore', async () => {
     const items = Array.from({ length: 10_001 }, (_, index) => link(`a/${index}`));
     const { simulator, call } = await startServing({ a: { items } });
     const error = await expectFailure(readCurrentState({ paths: [toPath('a')], deep: true }, call));
@@ -304,7 +304,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(listReads(simulator)).toEqual(['a', 'a']);
   });
 
-  it('readStateBefore and readCurrentState read again unless cached reads are allowed', async () => {
+  it('readStateBefore and readCurrentState read again unless the caller allows cached reads', async () => {
     const { simulator, call } = await startServing({ a: { x: '1' } });
     for (const known of [false, true, true, false]) await readCurrentState({ paths: [toPath('a')], deep: false }, call, known);
     expect(listReads(simulator)).toEqual(['a', 'a']);
@@ -331,7 +331,7 @@ describe('readStateBefore and readCurrentState', () => {
 describe('restoreState', () => {
   const subject = (path: string, deep = false) => ({ paths: [toPath(path)], deep });
 
-  it('restoreState sends nothing and reports no change if the state is already restored', async () => {
+  it('restoreState sends nothing and reports no change if the state is the desired one', async () => {
     const { simulator, call } = await startServing({});
     expect(await restoreState({ subject: subject('r'), before: {} }, {}, call)).toEqual([]);
     const state = { [toPath('r')]: { x: '1' } };
@@ -339,7 +339,7 @@ describe('restoreState', () => {
     expect([listRequestLines(simulator), call.record.changed]).toEqual([[], false]);
   });
 
-  it('restoreState deletes a created resource with everything below it, and reports no lost password', async () => {
+  it('restoreState deletes a created resource with everything below it, and reports no lost password for it', async () => {
     const { simulator, call } = await startServing({});
     acceptWrites(simulator);
     const now = { [toPath('c')]: { name: 'c' }, [toPath('c/below')]: { x: '1' } };
@@ -373,7 +373,7 @@ describe('restoreState', () => {
     },
   );
 
-  it('restoreState omits links and collection items, which come back with their own resources', async () => {
+  it('restoreState omits links and collection items, which are restored with their own resources', async () => {
     const documents = {
       r: { name: 'r', user: [{ name: 'a' }, { name: 'b' }], tag: [{ name: 't' }], below: link('r/below') },
       'r/user/a': { fullname: 'A' },
@@ -407,7 +407,7 @@ describe('restoreState', () => {
 describe('ensureResource', () => {
   const none = { hasDifferences: false, diff: [], notCompared: [], implicit: [] };
 
-  it('ensureResource sends nothing and reports no change if the resource is already as desired or absent', async () => {
+  it('ensureResource sends nothing and reports no change if the resource is already as desired', async () => {
     const { simulator, call } = await startServing({ r: { x: '1' } });
     expect(await ensureResource({ path: toPath('r'), body: { x: 1 } }, call)).toEqual({ ...none, resource: { x: '1' } });
     expect(await ensureResourceAbsent(toPath('none'), call)).toEqual({ ...none, resource: undefined });
@@ -416,7 +416,7 @@ describe('ensureResource', () => {
     expect(call.record.envelopeFields).toEqual({});
   });
 
-  it('ensureResource reads once in a dry run and plans the write', async () => {
+  it('a dry run of ensureResource reads once and plans the write', async () => {
     const { simulator } = await startServing({ r: { x: '1' } });
     const planned = createRunContext(simulator, { dryRun: true });
     const diff = [{ path: toPath('r'), field: '/x', before: '1', after: '2' }];
@@ -441,7 +441,7 @@ describe('ensureResource', () => {
     ]);
   });
 
-  it('ensureResource reports changes of the appliance that nobody asked for', async () => {
+  it('ensureResource reports changes that the appliance made in addition', async () => {
     const { simulator, call } = await startServing({});
     const serveOnce = (times: number, document: JsonObject): void =>
       simulator.fault({ match: ({ method }) => method === 'GET', times, status: 200, body: JSON.stringify(document) });
@@ -481,7 +481,7 @@ describe('ensureResource', () => {
 });
 
 describe('missing-ok', () => {
-  it('missing-ok can be set by the author of the flow, but not by a message', () => {
+  it('missing-ok can be set in the node, but not by a message', () => {
     expect(missingOkField).toMatchObject({
       label: 'Missing is fine',
       help: 'A missing resource counts as success, with `msg.envelope.changed` false.',
@@ -489,7 +489,7 @@ describe('missing-ok', () => {
     });
   });
 
-  it('missing-ok treats a missing resource as deleted, and still throws other errors', async () => {
+  it('missing-ok treats a missing resource as deleted, but still throws other errors', async () => {
     const { simulator, call } = await startServing({});
     const notFound = new GatewayError('NOT_FOUND', 'It is not there.');
     expect(await ignoreNotFound(call, () => Promise.reject(notFound))).toEqual({ result: { info: [], warnings: [], errors: [] } });
@@ -501,7 +501,7 @@ describe('missing-ok', () => {
     expect(listRequestLines(simulator)).toEqual([request, request].map(({ path }) => `DELETE ${path}`));
   });
 
-  it('missing-ok makes a dry run check whether a configuration path exists', async () => {
+  it('missing-ok makes a dry run check whether the configuration path exists', async () => {
     const simulator = await startTestSimulator();
     const planned = createRunContext(simulator, { dryRun: true });
     const listWrites: string[] = [];
@@ -519,7 +519,7 @@ describe('missing-ok', () => {
 });
 
 describe('OrderedTasks', () => {
-  it('OrderedTasks runs the items in order, also after one that failed', async () => {
+  it('OrderedTasks runs the items in order, even after one that failed', async () => {
     const turns = new OrderedTasks(['a', 'b', 'c']);
     const done: string[] = [];
     const fault = new Error('of b');

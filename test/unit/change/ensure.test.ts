@@ -62,7 +62,7 @@ const set = (simulator: Simulator, field: string, value: string, ...path: string
   void simulator.state.configuration.resource(...path).values.set(field, value);
 
 describe('config.ensure', () => {
-  it('config.ensure writes the differing fields over the current resource, reports them, and sends nothing the second time', async () => {
+  it('config.ensure writes only if fields differ, reports them, and sends nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     set(simulator, 'description', 'night', 'users', 'user-roles', 'user-role', 'Users');
     const first = await gateway.run('config.ensure', { path: ROLE, body: { description: 'day' } });
@@ -83,53 +83,56 @@ describe('config.ensure', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it.each([true, false])('config.ensure sends nothing the second time for any body, also if a PUT merges: %s', async (putMerges) => {
-    const { simulator, gateway, items } = await trial({ variants: { putMerges } });
-    // A new resource is written as given, with truth values as text.
-    const fresh = Object.entries(everything).filter(([, value]) => typeof value !== 'boolean');
-    const body = { ...Object.fromEntries(fresh), 'shared-secret': 's3cret-value', below: desired.below };
-    const created = await gateway.run('config.ensure', { path: TRIAL, body });
-    expect(created.envelope).toMatchObject({ changed: true });
-    expect(created.envelope.notCompared).toEqual(['/shared-secret', '/below'].map((field) => ({ path: TRIAL_PATH, field })));
-    expect(items.items.get('Ä & 1')?.values.get('shared-secret')).toBe('s3cret-value');
-    simulator.requests.length = 0;
-    expect((await gateway.run('config.ensure', { path: TRIAL, body: desired })).envelope).toMatchObject({ changed: false, diff: [] });
-    expect(listWriteLines(simulator)).toEqual([]);
-    const other = {
-      ...desired,
-      note: 'night',
-      port: 21,
-      switch: true,
-      deep: { inner: { list: [2, 1] } },
-      rules: [],
-      hosts: ['b', 'a'],
-      ports: [81],
-    };
-    const changed = await gateway.run('config.ensure', { path: TRIAL, body: other });
-    expect((changed.envelope.diff as { field: string }[]).map(({ field }) => field)).toEqual([
-      '/note',
-      '/switch',
-      '/port',
-      '/hosts',
-      '/ports',
-      '/deep/inner/list',
-      '/rules',
-    ]);
-    expect(JSON.stringify(changed)).not.toContain('s3cret');
-    expect(changed.data).toMatchObject({
-      extra: 'kept',
-      switch: true,
-      port: 21,
-      ports: ['81'],
-      deep: { on: 'false', inner: { text: 'x' } },
-    });
-    simulator.requests.length = 0;
-    expect((await gateway.run('config.ensure', { path: TRIAL, body: other })).envelope.changed).toBe(false);
-    expect(listWriteLines(simulator)).toEqual([]);
-  });
+  it.each([true, false])(
+    'config.ensure sends nothing the second time for any body, even if the appliance merges a PUT: %s',
+    async (putMerges) => {
+      const { simulator, gateway, items } = await trial({ variants: { putMerges } });
+      // A new resource is written as given, with truth values as text.
+      const fresh = Object.entries(everything).filter(([, value]) => typeof value !== 'boolean');
+      const body = { ...Object.fromEntries(fresh), 'shared-secret': 's3cret-value', below: desired.below };
+      const created = await gateway.run('config.ensure', { path: TRIAL, body });
+      expect(created.envelope).toMatchObject({ changed: true });
+      expect(created.envelope.notCompared).toEqual(['/shared-secret', '/below'].map((field) => ({ path: TRIAL_PATH, field })));
+      expect(items.items.get('Ä & 1')?.values.get('shared-secret')).toBe('s3cret-value');
+      simulator.requests.length = 0;
+      expect((await gateway.run('config.ensure', { path: TRIAL, body: desired })).envelope).toMatchObject({ changed: false, diff: [] });
+      expect(listWriteLines(simulator)).toEqual([]);
+      const other = {
+        ...desired,
+        note: 'night',
+        port: 21,
+        switch: true,
+        deep: { inner: { list: [2, 1] } },
+        rules: [],
+        hosts: ['b', 'a'],
+        ports: [81],
+      };
+      const changed = await gateway.run('config.ensure', { path: TRIAL, body: other });
+      expect((changed.envelope.diff as { field: string }[]).map(({ field }) => field)).toEqual([
+        '/note',
+        '/switch',
+        '/port',
+        '/hosts',
+        '/ports',
+        '/deep/inner/list',
+        '/rules',
+      ]);
+      expect(JSON.stringify(changed)).not.toContain('s3cret');
+      expect(changed.data).toMatchObject({
+        extra: 'kept',
+        switch: true,
+        port: 21,
+        ports: ['81'],
+        deep: { on: 'false', inner: { text: 'x' } },
+      });
+      simulator.requests.length = 0;
+      expect((await gateway.run('config.ensure', { path: TRIAL, body: other })).envelope.changed).toBe(false);
+      expect(listWriteLines(simulator)).toEqual([]);
+    },
+  );
 
   it.each(['Users', 'New'])(
-    'config.ensure writes linked parts together with their resource, whether it exists or not (%s)',
+    'config.ensure writes linked parts together with their resource, whether the resource exists or not (%s)',
     async (name) => {
       const { simulator, gateway } = await startSimulatorWithGateway();
       const options = { 'idle-timeout': '33' };
@@ -146,7 +149,7 @@ describe('config.ensure', () => {
     },
   );
 
-  it('config.ensure reports in a dry run what it would change', async () => {
+  it('a dry run of config.ensure reports what would change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const run = (description: string) =>
       gateway.run('config.ensure', { path: ROLE, body: { description, password: 's3cret-x' } }, { dryRun: true });
@@ -175,7 +178,7 @@ describe('config.ensure', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('config.ensure throws CONFLICT if the resource differs after the write', async () => {
+  it('config.ensure throws CONFLICT if the resource still differs after the write', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({
       match: ({ method }) => method === 'PUT',
@@ -188,7 +191,7 @@ describe('config.ensure', () => {
     });
   });
 
-  it('config.ensure reports what the appliance changed itself, and a value that it ignored', async () => {
+  it('config.ensure reports what the appliance changed in addition, and a value that the appliance ignored', async () => {
     const { gateway, items } = await trial({ variants: { changesField: 'extra' } });
     items.add(everything as Record<string, never>);
     items.items.get('Ä & 1')?.values.set('extra', 'kept');
@@ -206,7 +209,7 @@ describe('config.ensure', () => {
     });
   });
 
-  it('config.ensure runs one at a time per path', async () => {
+  it('config.ensure runs only once at a time for each path', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const texts = ['a', 'b', 'c', 'd'];
     const runs = await Promise.all(texts.map((description) => gateway.run('config.ensure', { path: ROLE, body: { description } })));
@@ -258,7 +261,7 @@ describe('an ensure with concurrent changes', () => {
     expect(reappearedError.cause?.diff).toMatchObject([{ field: '', before: null, after: { name: 'New', description: 'theirs' } }]);
   });
 
-  it('an ensure with concurrent changes throws CONFLICT if the resource is deleted meanwhile or reappears after a deletion', async () => {
+  it('config.ensure throws CONFLICT if the resource is deleted meanwhile or reappears after a deletion', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({
       match: ({ method, path }) => method === 'GET' && path === unused,
@@ -278,7 +281,7 @@ describe('an ensure with concurrent changes', () => {
     expect(again.message).toContain('The resource was deleted, but exists again: somebody else created it meanwhile.');
   });
 
-  it('an ensure with concurrent changes reports that the write happened even if the resource cannot be read back', async () => {
+  it('config.ensure reports a write that happened even if the resource cannot be read back', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const reads = ({ method, path }: { method: string; path: string }): boolean => method === 'GET' && path === ROLE_PATH;
     simulator.fault({ match: reads, skip: 2, status: 403, times: Infinity });
@@ -292,7 +295,7 @@ describe('an ensure with concurrent changes', () => {
     expect(listWriteLines(simulator)).toEqual([`PUT ${ROLE_PATH}`]);
   });
 
-  it('an ensure with concurrent changes plans a deletion without sending it', async () => {
+  it('a dry run of config.ensure plans a deletion without sending it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await absent(gateway, { dryRun: true });
     expect(envelope).toMatchObject({ wouldChange: true, changed: null, plan: [{ method: 'DELETE', path: unused }], notCompared: [] });
@@ -300,7 +303,7 @@ describe('an ensure with concurrent changes', () => {
     expect([listWriteLines(simulator), roles(simulator).items.has('Unused')]).toEqual([[], true]);
   });
 
-  it('an ensure with concurrent changes stops waiting when it is canceled', async () => {
+  it('config.ensure stops waiting when it is canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     let release = (): void => undefined;
     simulator.fault({ match: isPut, until: new Promise<void>((resolve) => (release = resolve)) });
@@ -318,7 +321,7 @@ describe('an ensure with concurrent changes', () => {
     expect((await first).envelope.changed).toBe(true);
   });
 
-  it('an ensure with concurrent changes refuses a collection before anything is written', async () => {
+  it('config.ensure refuses a collection before anything is written', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const body of [{ name: 'x' }, {}]) {
       const error = await expectFailure(gateway.run('config.ensure', { path: 'users/user-roles/user-role', body }));
@@ -330,7 +333,7 @@ describe('an ensure with concurrent changes', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('an ensure with concurrent changes writes several resources in the given order, however long each comparison takes', async () => {
+  it('config.ensure-all writes in the given order, however long each comparison takes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     let release = (): void => undefined;
     const until = new Promise<void>((resolve) => (release = resolve));
@@ -349,7 +352,7 @@ describe('an ensure with concurrent changes', () => {
     expect(envelope).not.toHaveProperty('implicit');
   });
 
-  it('an ensure with concurrent changes sends nothing for an absent resource, and writes a body with additional fields', async () => {
+  it('config.ensure sends nothing for an absent resource that does not exist, and writes a body with additional fields', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const none = { path: 'users/user-roles/user-role/Nobody', absent: true };
     const { envelope } = await gateway.run('config.ensure-all', { resources: [none], 'allow-absent': true });
@@ -381,7 +384,7 @@ describe('config.ensure-all', () => {
     { path: 'authentication/auth-servers/auth-server/Extra/local/settings', body: { 'password-minimum-length': '12' } },
   ];
 
-  it('config.ensure-all writes in the given order, deletes only if allowed, and sends nothing the second time', async () => {
+  it('config.ensure-all writes in order, deletes only if deletion is allowed, and sends nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('config.ensure-all', { resources, 'allow-absent': true });
     expect(asBulkResult(data)).toMatchObject({ total: 5, ok: 5, failed: 0 });
@@ -410,7 +413,7 @@ describe('config.ensure-all', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('config.ensure-all plans all items, and continues after an item that fails', async () => {
+  it('config.ensure-all plans all items, and continues after a failed item', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const planned = await gateway.run('config.ensure-all', { resources: resources.slice(0, 3), 'allow-absent': true }, { dryRun: true });
     expect(planned.envelope).toMatchObject({ wouldChange: true, changed: null });
@@ -482,7 +485,7 @@ describe('users.ensure', () => {
       .items.get('j.doe')
       ?.values.get('password-cleartext');
 
-  it('users.ensure creates a user, sends nothing if equal, writes differences, and sends the password only with set-password', async () => {
+  it('users.ensure creates or updates a user, sends nothing if equal, and sends the password only with set-password', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const created = await gateway.run('users.ensure', user);
     expect(created.data).toMatchObject({ username: 'j.doe', fullname: 'Jane', enabled: 'true' });
@@ -499,7 +502,7 @@ describe('users.ensure', () => {
     expect(passwordOf(simulator)).toBe('s3cret-other');
   });
 
-  it('users.ensure takes several users and names those that cannot be created', async () => {
+  it('users.ensure accepts several users and names those that cannot be created', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { server: 'System Local', username: ['contractor1', 'nobody'], enabled: true };
     const { data } = await gateway.run('users.ensure', input);
@@ -517,7 +520,7 @@ describe('groups.ensure', () => {
   const catalog = { server: 'Corp AD', directory: 'ad' };
   const names = (data: unknown): string[] => (data as { name: string }[]).map(({ name }) => name);
 
-  it('groups.ensure sets the exact list in any order, and sends nothing the second time', async () => {
+  it('groups.ensure writes exactly the given list in any order, and sends nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const group = (name: string) => ({ name, group: `CORP\\${name}` });
     const groups = [group('Staff'), group('vpn users')];
@@ -611,7 +614,7 @@ describe('arrays of objects in an ensure', () => {
     { name: 'second', action: 'allow', note: 'kept 2' },
   ];
 
-  it('an ensure keeps the other fields of items with the same name, and shows the result in the difference', async () => {
+  it('config.ensure keeps the other fields of list items with the same name, and shows the result in the difference', async () => {
     const { gateway, puts } = await startWithResource({ rules, owner: 'x' });
     const input = {
       path: 'users/a',
@@ -633,13 +636,13 @@ describe('arrays of objects in an ensure', () => {
     expect((await gateway.run('config.ensure', input)).envelope.changed).toBe(false);
   });
 
-  it('an ensure keeps the other fields of items without a name by their index', async () => {
+  it('config.ensure keeps the other fields of list items without a name, compared by index', async () => {
     const { gateway, puts } = await startWithResource({ servers: [{ host: 'a', port: '1' }] });
     await gateway.run('config.ensure', { path: 'users/a', body: { servers: [{ host: 'b' }] } });
     expect(puts).toEqual([{ servers: [{ host: 'b', port: '1' }] }]);
   });
 
-  it('an ensure changes a resource whose only field is an array of texts, and an empty resource', async () => {
+  it('config.ensure changes a resource whose only field is an array of texts, and an empty resource', async () => {
     for (const initial of [{ servers: ['a'] }, { servers: [] }, {}]) {
       const { gateway, puts } = await startWithResource(initial);
       await gateway.run('config.ensure', { path: 'users/a', body: { note: 'b' } });
@@ -651,7 +654,7 @@ describe('arrays of objects in an ensure', () => {
     ['1.0', '1'],
     [' text ', 'text'],
     ['TEXT', 'text'],
-  ])('an ensure says that %j will be written at every run if the appliance stores %j', async (sent, stored) => {
+  ])('config.ensure reports that %j will be written at every run if the appliance stores it as %j', async (sent, stored) => {
     const { gateway } = await startWithResource({ value: 'old' }, () => ({ value: stored }));
     const error = await expectFailure(gateway.run('config.ensure', { path: 'users/a', body: { value: sent } }));
     expect(error).toMatchObject({ code: 'CONFLICT', cause: { changed: true } });
@@ -659,7 +662,7 @@ describe('arrays of objects in an ensure', () => {
     expect(error.message).toContain('The same value will be written at every run');
   });
 
-  it('an ensure refuses a list that removes a parent and wants its child, before anything is sent', async () => {
+  it('config.ensure-all refuses a list that deletes a parent and sets its child, before anything is sent', async () => {
     const { gateway, puts } = await startWithResource({});
     const resources = [
       { path: 'users/a', absent: true },

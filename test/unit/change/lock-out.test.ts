@@ -42,7 +42,7 @@ describe('the lock-out guard', () => {
     expect(simulator.logins).toBe(logins + 1);
   });
 
-  it('the lock-out guard restores selected-ip if it lacks the address of this machine', async () => {
+  it('the lock-out guard restores the address list of selected-ip if it lacks the address of this machine', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.add-source-ip', ONE);
     const before = (await gateway.run('config.get', { path: `${REALM}/authentication-policy/source-ip` })).data;
@@ -92,7 +92,7 @@ describe('the lock-out guard', () => {
     },
   );
 
-  it('the lock-out guard also acts if the outcome of the write is unknown, and if the run is canceled meanwhile', async () => {
+  it('the lock-out guard also acts if the outcome of the write is unknown, and if the run is canceled during the check', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
@@ -121,7 +121,7 @@ describe('the lock-out guard', () => {
   it.each([
     ['answered with 500', { status: 500 }],
     ['cut', { cut: 'before-headers' as const }],
-  ])('the lock-out guard lets the login decide when the restore was applied but %s', async (_name, answer) => {
+  ])('the lock-out guard lets a login decide whether the account works when the restore was applied but %s', async (_name, answer) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ method }) => method === 'PUT', skip: 1, afterEffect: true, ...answer });
@@ -131,7 +131,7 @@ describe('the lock-out guard', () => {
     await gateway.run('system.info');
   });
 
-  it('the lock-out guard restores when the new key may no longer read the changed resource', async () => {
+  it('the lock-out guard restores the resource if the new key may not read it', async () => {
     let logins = 0;
     let roles = '["full"]';
     const firstKey = Buffer.from('key-1:').toString('base64');
@@ -154,7 +154,7 @@ describe('the lock-out guard', () => {
     expect(roles).toBe('["full"]');
   });
 
-  it('the lock-out guard removes a creation that the appliance filed under another name', async () => {
+  it('the lock-out guard removes a created item that the appliance stored under another name', async () => {
     const collection = '/api/v1/configuration/administrators/ips';
     const items = new Set(['10.0.0.0/255.0.0.0']);
     const server = await startRawServer(
@@ -174,7 +174,7 @@ describe('the lock-out guard', () => {
     expect([...items]).toEqual(['10.0.0.0/255.0.0.0']);
   });
 
-  it('the lock-out guard says so if the earlier state cannot be restored', async () => {
+  it('the lock-out guard reports that the earlier state cannot be restored', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ method }) => method === 'PUT', skip: 1, status: 403, body: '{"result":{"errors":[{"message":"No"}]}}' });
@@ -183,7 +183,7 @@ describe('the lock-out guard', () => {
     expect(error.message).toMatch(/manually/);
   });
 
-  it('the lock-out guard treats a refused login after the change as locked out, but not one that fails only once', async () => {
+  it('the lock-out guard treats a refused login as locked out, but not a login that fails for another reason once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const isLogin = ({ path }: { path: string }): boolean => path.endsWith('/realm_auth');
@@ -194,7 +194,7 @@ describe('the lock-out guard', () => {
     expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true, refused: 'LOGIN_REJECTED' } });
   });
 
-  it('the lock-out guard is turned off by prove-login, and sends nothing for other writes, reads and plans', async () => {
+  it('the lock-out guard can be turned off by prove-login, and does not act for other writes, reads and plans', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const { logins } = simulator;
@@ -207,7 +207,7 @@ describe('the lock-out guard', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('the lock-out guard never uses a one-time code twice: the proof takes the next one', async () => {
+  it('the lock-out guard never uses a one-time code twice: its login takes the next code', async () => {
     const step = Math.ceil(Date.now() / 30_000) * 30_000;
     // The clock is a third of a second before the next step. The wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
@@ -223,7 +223,7 @@ describe('the lock-out guard', () => {
     expect(new Set(answers).size).toBe(2);
   });
 
-  it('the lock-out guard reports that it cannot prove a login with a pasted key or a second factor from the flow', async () => {
+  it('the lock-out guard reports that it cannot check an account with a pasted key or a second factor from a message', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { totpSecret: SECRET } }, { secondFactor: 'flow' });
     await gateway.run('login.login');
     await gateway.run('login.resume', { code: computeTotpCode(SECRET, Math.floor(Date.now() / 30_000)) });
@@ -236,7 +236,7 @@ describe('the lock-out guard', () => {
     expect(simulator.logins).toBe(logins);
   });
 
-  it('the lock-out guard reveals neither the keys of many proofs nor a password that a refusal quotes', async () => {
+  it('the lock-out guard shows neither the keys of its logins nor a password that a refusal quotes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const keys = [...simulator.state.login.keys.values()];
@@ -252,7 +252,7 @@ describe('the lock-out guard', () => {
     expect((await expectFailure(gateway.run('system.info'))).message).not.toContain(keys[0]?.key);
   });
 
-  it('the lock-out guard records the restore in the journal', async () => {
+  it('the lock-out guard records its restore in the journal', async () => {
     const journal = mkdtempSync(join(tmpdir(), 'lock-out-'));
     onTestFinished(() => rmSync(journal, { recursive: true }));
     const { gateway } = await startSimulatorWithGateway({}, { journal });
@@ -274,11 +274,11 @@ it.each([
   ['PUT', `${ROOT}-of-others`, false],
   ['PUT', '/api/v1/configuration/users', false],
   ['PUT', '/administrators', false],
-] as const)('mayLockOut decides about %s %s: %s', (method, path, may) => {
+] as const)('mayLockOut judges %s %s: %s', (method, path, may) => {
   expect(mayLockOut({ method, path })).toBe(may);
 });
 
-it('the lock-out guard runs for every operation that may lock out unless the author turns it off', () => {
+it('the lock-out guard runs for every operation that may lock out the account unless the node turns it off', () => {
   const proving = [...operations].filter(([, { fields }]) => fields['prove-login']).map(([name]) => name);
   expect(proving).toEqual(expect.arrayContaining(['config.update', 'config.delete', 'administrators.set-role-mapping']));
   for (const name of proving)
@@ -313,7 +313,7 @@ describe('a change that locks the account out', () => {
   const update = { path: 'administrators/a', body: { a: 'b' } };
   const refused = /^After this change the account can no longer log in \(The appliance forbids this login \(403\)\. .*\)/;
 
-  it('a change that locks the account out never reports a restore while the account is still locked out', async () => {
+  it('the lock-out guard never reports a restore while the account is still locked out', async () => {
     // This appliance shows the earlier value after the write, so nothing needs to be restored.
     const { gateway, sent: listWrites, logins } = await startLockedAppliance(httpResponse(200, '{"a":"before"}'));
     const error = await expectFailure(gateway.run('config.update', update));
@@ -330,7 +330,7 @@ describe('a change that locks the account out', () => {
     expect([listWrites(), logins()]).toEqual([['PUT {"a":"b"}'], 3]);
   });
 
-  it('a change that locks the account out restores a secret as far as it was shown, because no response proves it', async () => {
+  it('the lock-out guard restores a secret only as far as it was shown, because no response proves it', async () => {
     const { gateway, sent: listWrites } = await startLockedAppliance(httpResponse(200, '{"a":"before"}'));
     const body = { 'shared-secret': 'correct horse' };
     expect((await expectFailure(gateway.run('config.update', { ...update, body }))).code).toBe('LOCKED_OUT');
@@ -364,7 +364,7 @@ describe('a change that locks the account out', () => {
     },
   );
 
-  it('a change that locks the account out restores the state that another run left while this one waited', async () => {
+  it('the lock-out guard restores the state that another run left while this one waited', async () => {
     const exclusive = vi.spyOn(processCoordination, 'runExclusive');
     onTestFinished(() => exclusive.mockRestore());
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -413,16 +413,16 @@ describe('the login after a change', () => {
     return [outcome, logins];
   }
 
-  it('the login after a change is tried again after a temporary error, but not after a refusal', async () => {
+  it('the lock-out guard repeats its login after a temporary error, but not after a refusal', async () => {
     const outcomes = await Promise.all(CODES.map((code) => after(code, 1)));
     expect(outcomes).toEqual(CODES.map((code) => ((passing as readonly string[]).includes(code) ? ['none', 2] : ['LOCKED_OUT', 2])));
   });
 
-  it('the login after a change counts as locked out after two failures', async () => {
+  it('the lock-out guard treats two failed logins as locked out', async () => {
     expect(await Promise.all(passing.map((code) => after(code, 2)))).toEqual(passing.map(() => ['LOCKED_OUT', 3]));
   });
 
-  it('the login after a change is not tried after a refused write, and does not change an unknown outcome', async () => {
+  it('the lock-out guard does not log in after a refused write, and does not change an unknown outcome', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const { logins } = simulator;

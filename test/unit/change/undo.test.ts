@@ -29,7 +29,7 @@ describe('journal.undo', () => {
     expect(simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.has('Unused')).toBe(false);
   });
 
-  it.each([true, false])('journal.undo removes a field that the write added, also if a PUT merges: %s', async (putMerges) => {
+  it.each([true, false])('journal.undo removes a field that the write added, even if the appliance merges a PUT: %s', async (putMerges) => {
     const { simulator, gateway } = await startWithJournal({ variants: { putMerges } });
     const before = serializeConfiguration(simulator);
     const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
@@ -41,7 +41,7 @@ describe('journal.undo', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('journal.undo throws CONFLICT with the difference if somebody else has written since', async () => {
+  it('journal.undo throws CONFLICT with the difference if another client has written since', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
     role(simulator).values.set('description', 'theirs');
@@ -57,7 +57,7 @@ describe('journal.undo', () => {
     expect((await expectFailure(gateway.run('journal.undo', { id }))).code).toBe('CONFLICT');
   });
 
-  it('journal.undo keeps what somebody else has created below a created resource', async () => {
+  it('journal.undo keeps what another client has created below a created resource', async () => {
     const { simulator, gateway } = await startWithJournal();
     const server = 'authentication/auth-servers/auth-server/Extra';
     const id = await readJournalId(gateway.run('config.update', { path: server, body: { 'auth-server-type': 'local' } }));
@@ -120,7 +120,7 @@ describe('journal.undo', () => {
     }
   });
 
-  it('journal.undo reports an earlier password that cannot come back', async () => {
+  it('journal.undo reports a previous password that cannot be restored', async () => {
     const { gateway } = await startWithJournal();
     const input = { server: 'System Local', username: 'contractor1', 'password-cleartext': 's3cret-word', fullname: 'New' };
     const id = await readJournalId(gateway.run('users.update', input));
@@ -129,7 +129,7 @@ describe('journal.undo', () => {
     expect(JSON.stringify(await fetchJournalEntries(gateway))).not.toContain('s3cret');
   });
 
-  it('journal.undo handles a write with unknown outcome, whether it happened or not', async () => {
+  it('journal.undo handles a write with unknown outcome, whether the write happened or not', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     for (const afterEffect of [true, false]) {
@@ -142,7 +142,7 @@ describe('journal.undo', () => {
     }
   });
 
-  it('journal.undo compares with the sent body if the later state could not be read, also if the appliance added fields', async () => {
+  it('journal.undo compares with the sent body if the later state could not be read, even if the appliance added fields', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const group = { server: 'Corp AD', directory: 'ad', groups: [{ name: 'New', group: 'CORP\\New' }] };
@@ -154,7 +154,7 @@ describe('journal.undo', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('journal.undo does not rely on the sent body alone if somebody has changed another field since', async () => {
+  it('journal.undo reads the resource as well, because another client may have changed another field since', async () => {
     const { simulator, gateway } = await startWithJournal();
     const close = () => simulator.fault({ match: ({ method }) => method === 'GET', status: 403, times: Infinity });
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: close });
@@ -175,7 +175,7 @@ describe('journal.undo', () => {
     expect(values.get('enabled')).toBe('true');
   });
 
-  it('journal.undo refuses an entry without undo, and reports unknown ids', async () => {
+  it('journal.undo refuses an entry without undo data, and reports unknown ids', async () => {
     const { gateway, journal, simulator } = await startWithJournal({ sessions: 3 });
     const kills = (await gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } })).envelope.journal as string[];
     const error = await expectFailure(gateway.run('journal.undo', { id: kills }));
@@ -228,7 +228,7 @@ describe('journal.undo', () => {
     }
   });
 
-  it('journal.undo does not delete a created resource that was replaced or removed since', async () => {
+  it('journal.undo does not delete a created resource that was replaced since', async () => {
     const { simulator, gateway } = await startWithJournal();
     const path = `${ROLES}/New`;
     const roles = simulator.state.configuration.collection(...ROLES.split('/'));
@@ -259,7 +259,7 @@ describe('journal.undo', () => {
     expect(first).toMatchObject({ field: '', before: null, after: { description: 'theirs' } });
   });
 
-  it('journal.undo sends only what differs', async () => {
+  it('journal.undo sends only the fields that differ', async () => {
     const { simulator, gateway } = await startWithJournal();
     const undoEntry = async (id: string): Promise<[string[], unknown]> => {
       simulator.requests.length = 0;
@@ -306,7 +306,7 @@ describe('journal.undo', () => {
     expect(new Set(passwords).size).toBe(2);
   });
 
-  it('journal.undo throws CONFLICT if the restored state differs', async () => {
+  it('journal.undo throws CONFLICT if the restored state differs from the earlier one', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
     const theirs = (): void => void role(simulator).values.set('description', 'theirs');
@@ -336,7 +336,7 @@ describe('journal.undo', () => {
     expect((await gateway.run('journal.undo', { id: [] })).envelope).not.toHaveProperty('incomplete');
   });
 
-  it('journal.undo gives the reason why an entry has no undo', async () => {
+  it('journal.undo explains why an entry has no undo data', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 1 });
     const kill = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } });
     const undoMessage = async (id: unknown): Promise<string> => (await expectFailure(gateway.run('journal.undo', { id }))).message;
@@ -351,7 +351,7 @@ describe('journal.undo', () => {
     expect(await undoMessage(unread)).toContain(`${unread} (config.update) has no undo: the earlier state could not be read.`);
   });
 
-  it('journal.undo can be planned', async () => {
+  it('journal.undo supports a dry run', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
     simulator.requests.length = 0;
@@ -360,7 +360,7 @@ describe('journal.undo', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('journal.undo restores the configuration after 200 mixed writes, newest first, and appears in the journal itself', async () => {
+  it('journal.undo restores the configuration after 200 mixed writes, newest first, and records each undo in the journal', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     for (const [operation, input] of createMixedWrites(200)) await gateway.run(operation, input);
@@ -405,7 +405,7 @@ describe('undoing a creation under another name', () => {
 
   const create = { path: 'realms/ips', body: { address: '10.9.9.9' } };
 
-  it('journal.undo finds the created item by comparing the collection', async () => {
+  it('journal.undo finds the created item by comparing the collection before and after', async () => {
     const { items, gateway } = await startRenamingAppliance();
     const id = await readJournalId(gateway.run('config.create', create));
     expect([...items.keys()]).toEqual(['10.9.9.9/32']);
@@ -414,7 +414,7 @@ describe('undoing a creation under another name', () => {
     expect([...items.keys()]).toEqual([]);
   });
 
-  it('a creation under another name has no undo if several items could be the created one', async () => {
+  it('a creation whose item has another name has no undo if several items could be the created one', async () => {
     const { items, gateway } = await startRenamingAppliance(['10.9.9.8']);
     const id = await readJournalId(gateway.run('config.create', create));
     expect((await fetchJournalEntries(gateway))[0]).toMatchObject({ ok: true, undo: false, changed: null, diff: null });

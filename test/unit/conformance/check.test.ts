@@ -12,7 +12,7 @@ function readsOf({ endpoints }: ConformanceProfile): Record<string, object> {
 }
 
 describe('checkConformance', () => {
-  it('checkConformance finds out how an appliance that was not written with the simulator answers', async () => {
+  it('checkConformance detects how a server answers that was not written with the simulator', async () => {
     const { profile, report, failure } = await checkSimulator(await startStrictAppliance(), { writes: true });
     expect(failure).toBeUndefined();
     expect(profile.release).toBe('22.8R2.1');
@@ -46,7 +46,7 @@ describe('checkConformance', () => {
     expect(report).toContain('active-users/active-user-records/active-user-record/[]/posture-level');
   });
 
-  it('checkConformance gives a profile with which the simulator answers alike in every probe', async () => {
+  it('checkConformance writes a profile with which the simulator answers every probe in the same way', async () => {
     const original = (await checkSimulator(await startStrictAppliance())).profile;
     const simulator = await startTestSimulator({ profile: original });
     const copy = (await checkSimulator(simulator)).profile;
@@ -56,7 +56,7 @@ describe('checkConformance', () => {
     expect(copy.release).toBe(original.release);
   });
 
-  it('checkConformance puts no name, address or secret of the appliance into the report or the profile', async () => {
+  it('checkConformance puts no name, address or secret of the appliance into its report or profile', async () => {
     const steps: string[] = [];
     const appliance = await startStrictAppliance();
     const onProgress = ({ step }: { step: string }): void => void steps.push(step);
@@ -86,7 +86,7 @@ describe('checkConformance', () => {
     );
   });
 
-  it('checkConformance sends only reads, and its own login, unless writes are allowed', async () => {
+  it('checkConformance sends only reads and its own login unless writes are allowed', async () => {
     const simulator = await startTestSimulator();
     await checkSimulator(simulator);
     expect(listWriteLines(simulator)).toEqual([]);
@@ -108,7 +108,7 @@ describe('checkConformance', () => {
     expect(Math.max(...withoutBurst.map((at) => inWindow(at, 1000)))).toBe(4);
   });
 
-  it('checkConformance ends early with what it found when the requests are used up', async () => {
+  it('checkConformance returns what it found when its request limit is reached', async () => {
     const simulator = await startTestSimulator();
     const { profile, report, failure } = await checkSimulator(simulator, { maxRequests: 12 });
     expect(listRequests(simulator)).toSatisfy((requests: unknown[]) => requests.length > 4 && requests.length <= 12);
@@ -117,7 +117,7 @@ describe('checkConformance', () => {
     expect(profile.variants['deadKeyStatus']).toBe(401);
   });
 
-  it('checkConformance removes what it created, and proves it', async () => {
+  it('checkConformance removes the objects that it created, and checks that they are gone', async () => {
     const appliance = await startStrictAppliance();
     const { report } = await checkSimulator(appliance, { writes: true });
     expect(appliance.requests.some(({ method }) => method === 'POST')).toBe(true);
@@ -125,7 +125,7 @@ describe('checkConformance', () => {
     expect(report).toContain('The user role is removed: a read gets 404, a second DELETE 404.');
   });
 
-  it('checkConformance says what is left when a removal fails', async () => {
+  it('checkConformance reports what remains if a removal fails', async () => {
     const appliance = await startStrictAppliance();
     appliance.keepsAll = true;
     const { report } = await checkSimulator(appliance, { writes: true });
@@ -136,7 +136,7 @@ describe('checkConformance', () => {
     expect(report).toMatch(/the user role named Conformance-[0-9a-f]{8}: the DELETE got 500, a read 200/);
   });
 
-  it('checkConformance removes what it created when it is canceled in between', async () => {
+  it('checkConformance removes the objects that it created even if it is canceled', async () => {
     const appliance = await startStrictAppliance();
     const controller = new AbortController();
     const onProgress = ({ step }: { step: string }): void => {
@@ -147,7 +147,7 @@ describe('checkConformance', () => {
     expect(appliance.listCreated()).toEqual([]);
   });
 
-  it('checkConformance removes what the appliance filed in lower case, also when it is canceled before it knows that', async () => {
+  it('checkConformance removes an object that the appliance stored in lower case, even if it is canceled before it knows that', async () => {
     const appliance = await startStrictAppliance();
     appliance.filesInLowerCase = true;
     const controller = new AbortController();
@@ -162,7 +162,7 @@ describe('checkConformance', () => {
     expect(appliance.listCreated()).toEqual([]);
   });
 
-  it('checkConformance fails with the error of the connection when nothing answers', async () => {
+  it('checkConformance fails with the connection error if nothing answers', async () => {
     const error = await expectFailure(checkSimulator({ url: 'https://127.0.0.1:1' }));
     expect(error.code).toBe('CONNECTION');
   });

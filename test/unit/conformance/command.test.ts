@@ -46,7 +46,7 @@ describe('gateway-conformance', () => {
     expect(copy.state.variants.deadKeyStatus).toBe(401);
   });
 
-  it('the conformance command ends with 2 and writes what it found when the login fails', async () => {
+  it('the conformance command exits with 2 and writes what it found if the login fails', async () => {
     const simulator = await startTestSimulator({ variants: { restAccess: false } });
     const out = createTemporaryFolder();
     const { code, errors } = await run(argumentsFor(simulator.url, out));
@@ -55,7 +55,7 @@ describe('gateway-conformance', () => {
     expect(JSON.parse(readFileSync(join(out, 'profile.json'), 'utf8'))).toMatchObject({ variants: { restAccess: false } });
   });
 
-  it('the conformance command sends nothing and ends with 2 when an option is missing or wrong', async () => {
+  it('the conformance command exits with 2 and sends nothing if an option is missing or wrong', async () => {
     const simulator = await startTestSimulator();
     const out = createTemporaryFolder();
     const complete = argumentsFor(simulator.url, out);
@@ -78,7 +78,7 @@ describe('gateway-conformance', () => {
     expect(simulator.logins).toBe(0);
   });
 
-  it('the conformance command prints its options', async () => {
+  it('the conformance command prints its options with --help', async () => {
     const { code, printed } = await run(['--help']);
     expect(code).toBe(0);
     expect(printed).toContain('--out <folder>');

@@ -37,7 +37,7 @@ async function findVariants(variants: Partial<Variants>): Promise<Readonly<Recor
 }
 
 describe('a conformance check finds the variants of the simulator', () => {
-  it('a conformance check knows each variant, or says why it cannot be tried', () => {
+  it('a conformance check detects each variant of the simulator, or says why it cannot test for the variant', () => {
     expect([...Object.keys(APPLIANCE_TRAITS), ...Object.keys(UNPROBED_VARIANTS)].sort()).toEqual([...names].sort());
     for (const [name, { usual }] of Object.entries(APPLIANCE_TRAITS)) expect(usual, name).toBe(defaultVariants()[name as keyof Variants]);
   });

@@ -90,7 +90,7 @@ describe('isContainmentRecord', () => {
     expect(isContainmentRecord(value)).toBe(expected);
   });
 
-  it('isContainmentRecord compares the end with the clock and names the subject', () => {
+  it('isContainmentRecord compares the end with the clock and returns the name of the subject', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-20T08:00:00.000Z') });
     onTestFinished(() => void vi.useRealTimers());
     expect(isPastContainmentEnd(recordOf(1))).toBe(false);
@@ -113,7 +113,7 @@ describe('isContainmentOver', () => {
   };
   const jump = (hours: number): void => void vi.setSystemTime(Date.now() + hours * HOUR);
 
-  it('isContainmentOver releases nobody if the clock is two hours ahead for a second', () => {
+  it('isContainmentOver releases nobody if the clock is two hours ahead for one second', () => {
     start();
     const known = record(1);
     for (const note of [recordContainmentEnd, observeContainmentEnd]) {
@@ -146,7 +146,7 @@ describe('isContainmentOver', () => {
     expect(isContainmentOver(known)).toBe(true);
   });
 
-  it('isContainmentOver ends in another process at once by both clocks, or when two polls agree', () => {
+  it('isContainmentOver needs both clocks, or two polls that agree, in a process that did not start the containment', () => {
     start();
     const known = record(1);
     expect(isContainmentOver(known)).toBe(false);
@@ -176,7 +176,7 @@ describe('isContainmentOver', () => {
   });
 });
 
-it('readContainments reports a folder that does not respond and returns the other containments', async () => {
+it('readContainments reports a folder that does not respond and returns the containments of the others', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const store = getContainmentStores(APPLIANCE).forFolder('/share/contained');
@@ -197,7 +197,7 @@ describe('FolderStore', () => {
   const stored = async (store: ReturnType<ReturnType<typeof getContainmentStores>['forFolder']>): Promise<unknown> =>
     (await store.readAll()).records;
 
-  it('FolderStore stores each record in its own file and ignores files of other appliances and other names', async () => {
+  it('FolderStore stores each record in its own file and ignores files of other appliances and other file names', async () => {
     const folder = createTemporaryFolder();
     const store = getContainmentStores(APPLIANCE).forFolder(folder);
     expect(getContainmentStores(APPLIANCE).forFolder(`${folder}/x/..`)).toBe(store);
@@ -237,7 +237,7 @@ describe('FolderStore', () => {
     expect((await tryReadContainments(APPLIANCE)).containments).toEqual([{ record: recordOf(3), store }]);
   });
 
-  it('FolderStore reports a folder that does not exist, and the first of several faults', async () => {
+  it('FolderStore reports a folder that does not exist, and only the first of several faults', async () => {
     const folder = join(createTemporaryFolder(), 'none');
     const store = getContainmentStores(APPLIANCE).forFolder(folder);
     expect((await store.readAll()).fault).toMatchObject({
@@ -260,7 +260,7 @@ describe('FolderStore', () => {
     expect(await expectFailure(readContainments(APPLIANCE))).toMatchObject({ code: 'BAD_INPUT' });
   });
 
-  it('FolderStore keeps records in memory until the process restarts', async () => {
+  it('a containment store without a folder keeps its records until the process restarts', async () => {
     const memory = getContainmentStores(APPLIANCE).forFolder(undefined);
     await memory.put(recordOf(1));
     await memory.put(recordOf(2));
@@ -274,7 +274,7 @@ describe('FolderStore', () => {
     expect(await readContainments(APPLIANCE)).toEqual([]);
   });
 
-  it('FolderStore locks folders in sorted order, so that one process changes the records at a time', async () => {
+  it('FolderStore locks its folders in sorted order, so that only one process changes the records at a time', async () => {
     const [first = '', second = ''] = [createTemporaryFolder(), createTemporaryFolder()].sort();
     for (const folder of [second, first]) getContainmentStores(APPLIANCE).forFolder(folder);
     const locks = [first, second].map((folder) => join(folder, `contained-${APPLIANCE.slice(-16)}.lock`));
@@ -301,7 +301,7 @@ describe('withLockFile', () => {
     utimesSync(file, then, then);
   };
 
-  it('withLockFile runs one task at a time, writes its holder into the file, and removes the file after success and failure', async () => {
+  it('withLockFile runs one task at a time, writes the holder into the file, and removes the file after success and failure', async () => {
     const file = place();
     let atOnce = 0;
     const work = async (): Promise<string> => {
@@ -361,7 +361,7 @@ describe('withLockFile', () => {
     expect(existsSync(file)).toBe(true);
   });
 
-  it('withLockFile runs without a lock file where none can be created', async () => {
+  it('withLockFile runs its task without a lock file where none can be created', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     expect(await withLockFile(join(createTemporaryFolder(), 'none', 'x.lock'), () => Promise.resolve(vi.getTimerCount()))).toBe(0);
@@ -402,7 +402,7 @@ describe('EnforcementLoop', () => {
     return { ...told, stop };
   }
 
-  it('EnforcementLoop reports the number of contained people at each poll and sends nothing without containments', async () => {
+  it('EnforcementLoop reports the number of contained people at each poll, and sends nothing if there are none', async () => {
     const one = keeping();
     expect(isEnforcing()).toBe(true);
     await eventually(() => expect(one.looks.length).toBeGreaterThan(2));
@@ -420,7 +420,7 @@ describe('EnforcementLoop', () => {
     one.stop();
   });
 
-  it('EnforcementLoop prefers a participant that contains people and uses the shortest interval of all', async () => {
+  it('EnforcementLoop prefers the participant that contains people, and uses the shortest interval of all', async () => {
     await getContainmentStores(APPLIANCE).forFolder(undefined).put(recordOf(1));
     const lists = keeping({ canContain: false, every: 3600 });
     const contains = keeping({ every: 0.001 });
@@ -434,7 +434,7 @@ describe('EnforcementLoop', () => {
     expect(others.limits).toEqual([]);
   });
 
-  it('EnforcementLoop reads the folder of a participant', async () => {
+  it('EnforcementLoop reads the containments in the folder of a participant', async () => {
     const folder = createTemporaryFolder();
     await getContainmentStores(APPLIANCE).forFolder(folder).put(recordOf(1));
     resetContainmentStores();
@@ -444,7 +444,7 @@ describe('EnforcementLoop', () => {
     await eventually(() => expect(one.looks.at(-1)).toEqual([1, expect.stringContaining('is damaged') as string]));
   });
 
-  it('EnforcementLoop doubles the time limit after a timeout and reports the timeout', async () => {
+  it('EnforcementLoop doubles the time limit after a timeout, and reports the timeout', async () => {
     await getContainmentStores(APPLIANCE).forFolder(undefined).put(recordOf(1));
     let now = 1000;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
@@ -544,7 +544,7 @@ const session = (id: string, user: number, more: JsonObject = {}): JsonObject =>
 });
 
 describe('EnforcementLoop at each poll', () => {
-  it('EnforcementLoop ends new sessions, reports and counts each once, also when the appliance still lists it', async () => {
+  it('EnforcementLoop ends each new session, reports and counts it once, even if the appliance still lists it', async () => {
     const { here, told, join, pass, look, memory, endedOf } = guarding();
     await memory.put(recordOf(1));
     here.sessions = [session('a', 1), session('b', 2)];
@@ -566,7 +566,7 @@ describe('EnforcementLoop at each poll', () => {
     expect([await look(), await endedOf()]).toEqual([['list user-1', 'end a', 'alone'], [3]]);
   });
 
-  it('EnforcementLoop spares a person who was released during the poll and does not restore removed records', async () => {
+  it('EnforcementLoop leaves a person alone who was released during the poll, and does not restore removed records', async () => {
     const { here, told, join, pass, memory } = guarding();
     for (const count of [1, 2, 3]) await memory.put(recordOf(count));
     here.sessions = [session('a', 1), session('b', 2), session('c', 3)];
@@ -583,7 +583,7 @@ describe('EnforcementLoop at each poll', () => {
     expect((await readContainments(APPLIANCE)).map(({ record }) => record.id)).toEqual([idOf(2)]);
   });
 
-  it('EnforcementLoop reports the first fault, continues with the other sessions and retries at the next poll', async () => {
+  it('EnforcementLoop reports the first fault, continues with the other sessions, and retries at the next poll', async () => {
     const { here, told, join, pass, look, memory, endedOf } = guarding();
     for (const count of [1, 2]) await memory.put(recordOf(count));
     here.sessions = [session('a', 1), session('b', 2), session('c', 2)];
@@ -611,7 +611,7 @@ describe('EnforcementLoop at each poll', () => {
     ]);
   });
 
-  it('EnforcementLoop reads up to three users by name, and the whole list for more', async () => {
+  it('EnforcementLoop reads the sessions of up to three users by name, and the whole list for more users', async () => {
     const { join, pass, look, memory, here } = guarding();
     for (const count of [1, 2, 3]) await memory.put(recordOf(count));
     join();
@@ -628,7 +628,7 @@ describe('EnforcementLoop at each poll', () => {
     expect(await look()).toEqual(['list all', 'end a', 'alone']);
   });
 
-  it('EnforcementLoop disables wanted accounts, releases ended containments and reports the releases', async () => {
+  it('EnforcementLoop disables pending accounts, ends expired containments and reports the releases', async () => {
     const { here, told, join, pass, look, memory } = guarding();
     for (const server of ['s', 't', 'u', 'v']) here.accounts.set(server, server > 't');
     const wanted = (server: string) => ({ accounts: [{ server, state: 'wanted' as const }] });
@@ -663,7 +663,7 @@ describe('EnforcementLoop at each poll', () => {
     );
   });
 
-  it('EnforcementLoop sends nothing for ended containments while the settings demand a dry run', async () => {
+  it('EnforcementLoop sends nothing for expired containments while the settings demand a dry run', async () => {
     const { here, told, join, pass, look, memory } = guarding();
     await memory.put(recordOf(1, { releasing: true }));
     here.sessions = [session('a', 1)];
@@ -715,30 +715,33 @@ describe('EnforcementLoop at each poll', () => {
     [4, 200],
     [10, 500],
     [60, 500],
-  ])('EnforcementLoop uses a list that another operation read as a poll and delays the next one (every %i s)', async (every, grace) => {
-    const { told, join, pass, memory, here } = guarding();
-    await memory.put(recordOf(1));
-    join({ every });
-    await pass(0);
-    here.did.length = 0;
-    const sessions = [session('a', 1)];
-    await pass((every * 1000) / 4 - 1);
-    offerSessions(APPLIANCE, sessions, performance.now());
-    offerSessions('another', sessions, performance.now());
-    await pass(0);
-    expect([told.looks.length, here.did]).toEqual([1, []]);
-    await pass(1);
-    const began = performance.now();
-    offerSessions(APPLIANCE, sessions, began);
-    await pass(0);
-    expect([told.looks.length, here.did.splice(0)]).toEqual([2, ['end a', 'alone']]);
-    await pass(every * 1000 + grace - 1);
-    expect(told.looks).toHaveLength(2);
-    await pass(1);
-    expect([told.looks.length, here.did]).toEqual([3, ['list user-1']]);
-  });
+  ])(
+    'EnforcementLoop treats a list that another operation has read as a poll, and delays its next poll (every %i s)',
+    async (every, grace) => {
+      const { told, join, pass, memory, here } = guarding();
+      await memory.put(recordOf(1));
+      join({ every });
+      await pass(0);
+      here.did.length = 0;
+      const sessions = [session('a', 1)];
+      await pass((every * 1000) / 4 - 1);
+      offerSessions(APPLIANCE, sessions, performance.now());
+      offerSessions('another', sessions, performance.now());
+      await pass(0);
+      expect([told.looks.length, here.did]).toEqual([1, []]);
+      await pass(1);
+      const began = performance.now();
+      offerSessions(APPLIANCE, sessions, began);
+      await pass(0);
+      expect([told.looks.length, here.did.splice(0)]).toEqual([2, ['end a', 'alone']]);
+      await pass(every * 1000 + grace - 1);
+      expect(told.looks).toHaveLength(2);
+      await pass(1);
+      expect([told.looks.length, here.did]).toEqual([3, ['list user-1']]);
+    },
+  );
 
-  it('EnforcementLoop stops with the last participant, also during a poll', async () => {
+  it('EnforcementLoop stops when its last participant leaves, even during a poll', async () => {
     const { told, join, pass, memory, here } = guarding();
     await memory.put(recordOf(1));
     const stop = join();
@@ -753,7 +756,7 @@ describe('EnforcementLoop at each poll', () => {
     expect([isEnforcing(), vi.getTimerCount()]).toEqual([false, 0]);
   });
 
-  it('EnforcementLoop does not extend the time limit by the duration of a failed poll', async () => {
+  it('EnforcementLoop does not add the duration of a failed poll to the time limit', async () => {
     const { join, pass, memory } = guarding();
     await memory.put(recordOf(1));
     const limits: number[] = [];
@@ -772,7 +775,7 @@ describe('EnforcementLoop at each poll', () => {
 describe('accounts of a containment', () => {
   const user = { servers: ['s'], minutes: 60, max: 25, name: 'user-1' };
 
-  it('accounts of a containment stay disabled after a release if an administrator disabled them while our request was refused', async () => {
+  it('a release leaves an account disabled if an administrator disabled it while our request was refused', async () => {
     const { here, hands } = guarding();
     here.accounts.set('s', true);
     here.faults.set('disable user-1 at s', new GatewayError('REJECTED', 'Not disabled.'));
@@ -793,7 +796,7 @@ describe('accounts of a containment', () => {
     expect(here.did.filter((what) => what.startsWith('disable'))).toEqual([]);
   });
 
-  it('accounts of a containment are enabled by a release if our request to disable them got no response', async () => {
+  it('a release enables an account if our request to disable it got no response', async () => {
     const { here, hands } = guarding();
     here.accounts.set('s', true);
     here.faults.set('disable user-1 at s', new GatewayError('OUTCOME_UNKNOWN', 'No response.'));
@@ -839,7 +842,7 @@ describe('contain and release', () => {
     expect(await recordsOf()).toEqual([{ ...record, releasing: false }]);
   });
 
-  it('containUsers records nothing in a dry run', async () => {
+  it('a dry run of containUsers records nothing', async () => {
     const { here, hands, memory } = guarding();
     here.planned = true;
     here.accounts.set('s', true);
@@ -852,7 +855,7 @@ describe('contain and release', () => {
     expect(await recordsOf()).toEqual([record]);
   });
 
-  it('releaseContainment releases the named containment and records the release before it enables accounts', async () => {
+  it('releaseContainment records the release before it enables the accounts of the named containment', async () => {
     const { here, hands, memory } = guarding();
     for (const count of [1, 2]) await memory.put(recordOf(count, { accounts: [{ server: 's', state: 'disabled' }] }));
     here.accounts.set('s', false);

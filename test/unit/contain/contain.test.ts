@@ -86,7 +86,7 @@ async function contain(gateway: AnyGateway, input: Record<string, unknown>): Pro
 }
 
 describe('contain.contain', () => {
-  it('contain.contain ends the sessions of exactly that person, disables the account and reports both', async () => {
+  it('contain.contain ends the sessions of exactly one person, disables the account, and reports both', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const own = signedIn(simulator, NAME, 3);
     const others = [
@@ -116,7 +116,7 @@ describe('contain.contain', () => {
     ]);
   });
 
-  it('a containment is listed, and a release restores the accounts', async () => {
+  it('a containment appears in the list, and its release restores the accounts', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     const { id, until } = await contain(gateway, { name: NAME, servers: [SERVER] });
@@ -132,7 +132,7 @@ describe('contain.contain', () => {
     expect(await expectFailure(gateway.run('contain.release', { id }))).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('contain.contain leaves accounts alone that were disabled before or that an administrator enabled meanwhile', async () => {
+  it('contain.contain does not touch accounts that were disabled before or that an administrator enabled since', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     await gateway.run('users.disable', { server: SERVER, username: NAME });
@@ -147,7 +147,7 @@ describe('contain.contain', () => {
     expect(isEnabled(simulator, NAME)).toBe('true');
   });
 
-  it('contain.contain accepts a directory user, but not an unknown auth server', async () => {
+  it('contain.contain accepts a directory user, but no unknown auth server', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id] = [simulator.state.sessions.add({ 'active-user-name': 'from.directory' })];
     expect(await contain(gateway, { name: 'from.directory', servers: [SERVER] })).toMatchObject({
@@ -161,7 +161,7 @@ describe('contain.contain', () => {
     expect((await gateway.run('contain.list')).data).toHaveLength(1);
   });
 
-  it('contain.contain accepts an address in any notation and spares the sessions of the package itself', async () => {
+  it('contain.contain accepts an address in any notation, and does not end the sessions of its own account', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { sessions } = simulator.state;
     const from = (address: string, name: string): string => sessions.add({ 'source-ip': address, 'active-user-name': name });
@@ -201,7 +201,7 @@ describe('contain.contain', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('contain.contain rejects more people than max with LIMIT, but accepts a contained person again', async () => {
+  it('contain.contain rejects more people than max with LIMIT, but accepts people who are already contained', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await contain(gateway, { name: 'one', max: 2 });
     const { id } = await contain(gateway, { name: 'two', max: 2 });
@@ -209,7 +209,7 @@ describe('contain.contain', () => {
     expect((await contain(gateway, { name: 'two', max: 2 })).id).toBe(id);
   });
 
-  it('contain.contain keeps the id and the later end of a containment that exists', async () => {
+  it('contain.contain keeps the id and the later end of an existing containment', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     const first = await contain(gateway, { name: NAME, minutes: 60 });
@@ -221,7 +221,7 @@ describe('contain.contain', () => {
     expect((await gateway.run('contain.list')).data).toHaveLength(1);
   });
 
-  it('contain.contain sends and records nothing in a dry run', async () => {
+  it('a dry run of contain.contain sends and records nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 2);
     const { data, envelope } = await gateway.run('contain.contain', { name: NAME, servers: [SERVER] }, { dryRun: true });
@@ -264,7 +264,7 @@ describe('a containment with failing requests', () => {
     return { ...made, enabled };
   }
 
-  it('a containment continues with the other accounts and sessions, and does not enable an account that it did not disable', async () => {
+  it('a containment continues with the other accounts and sessions after a failure, and enables no account that it did not disable', async () => {
     const { simulator, gateway, enabled } = await twoServers();
     const [first = '', second = ''] = signedIn(simulator, NAME, 2);
     simulator.fault({ match: ({ method }) => method === 'PUT', status: 422 });
@@ -283,7 +283,7 @@ describe('a containment with failing requests', () => {
     expect(enabled()).toEqual(['true', 'true']);
   });
 
-  it('a containment with failing requests ends the other sessions when one fails, and does not report a session that had already ended', async () => {
+  it('a containment ends the other sessions if one fails, and does not report a session that had already ended', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const own = signedIn(simulator, NAME, 3);
     const at = (index: number) => (request: { method: string; path: string }) =>
@@ -297,7 +297,7 @@ describe('a containment with failing requests', () => {
     expect(more.some((id) => simulator.state.sessions.has(id))).toBe(false);
   });
 
-  it('a containment with failing requests disables the account even if the list of sessions fails', async () => {
+  it('a containment disables the account even if the list of sessions fails', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     simulator.fault({ match: ({ path }) => path.includes('active-users'), status: 403, times: Infinity });
@@ -306,7 +306,7 @@ describe('a containment with failing requests', () => {
     expect(isEnabled(simulator, NAME)).toBe('false');
   });
 
-  it('a containment with failing requests continues a failed release without containing the person again', async () => {
+  it('a failed release is continued without containing the person again', async () => {
     const { simulator, gateway, enabled } = await twoServers();
     const { id } = await contain(gateway, { name: NAME, servers: [SERVER, 'Extra'] });
     simulator.fault({ match: ({ method, path }) => method === 'PUT' && path.includes('Extra'), status: 422 });
@@ -323,7 +323,7 @@ describe('a containment with failing requests', () => {
     expect(listWriteLines(simulator)).toHaveLength(writesBefore + 1);
   });
 
-  it('a containment with failing requests rejects invalid requests before anything is sent', async () => {
+  it('an invalid containment request is rejected before anything is sent', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const told = async (operation: string, input: Record<string, unknown>): Promise<string> =>
       (await expectFailure(gateway.run(operation, input))).message;
@@ -363,7 +363,7 @@ describe('enforceContainments', () => {
     expect(listWriteLines(simulator)).toHaveLength(20);
   });
 
-  it('enforceContainments sends nothing without containments', async () => {
+  it('enforceContainments sends nothing if nobody is contained', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await looksFrom(keeping(gateway));
     expect(simulator.requests).toEqual([]);
@@ -428,7 +428,7 @@ describe('enforceContainments', () => {
     expect([isEnabled(simulator, NAME), isEnabled(simulator, 'b.jones')]).toEqual(['true', 'true']);
   });
 
-  it('enforceContainments spares a released person', async () => {
+  it('enforceContainments leaves a released person alone', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const kept = keeping(gateway);
     await contain(gateway, { name: NAME });
@@ -438,7 +438,7 @@ describe('enforceContainments', () => {
     expect(simulator.state.sessions.has(session)).toBe(true);
   });
 
-  it('enforceContainments releases at the end of a containment and reports it', async () => {
+  it('enforceContainments releases a person when the containment ends, and reports it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     const kept = keeping(gateway);
@@ -448,7 +448,7 @@ describe('enforceContainments', () => {
     expect((await gateway.run('contain.list')).data).toEqual([]);
   });
 
-  it('enforceContainments reads the whole list for many people and reads few by name', async () => {
+  it('enforceContainments reads the whole session list for many people, and reads by name for few people', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of ['a', 'b', 'c', 'd']) await contain(gateway, { name });
     const before = listRequestLines(simulator).length;
@@ -458,7 +458,7 @@ describe('enforceContainments', () => {
     expect(new Set(listRequestLines(simulator).slice(before))).toEqual(new Set(['GET /api/v1/system/active-users?number=200&start=0']));
   });
 
-  it('enforceContainments uses the lists of a watch in place of its own', async () => {
+  it('enforceContainments uses the session lists that a watch reads', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of [NAME, 'b', 'c', 'd']) await contain(gateway, { name });
     const kept: ContainEvent[] = [];
@@ -483,7 +483,7 @@ describe('enforceContainments', () => {
     ]);
   });
 
-  it('enforceContainments shares one loop between all participants of an appliance and reports to each', async () => {
+  it('enforceContainments runs one loop for all participants of an appliance, and reports to each of them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const kept = [keeping(gateway), keeping(gatewayFor(simulator))];
     await contain(gateway, { name: NAME });
@@ -495,23 +495,26 @@ describe('enforceContainments', () => {
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it.each(['list', 'end'] as const)('enforceContainments does not wait for a request that hangs and polls again (%s)', async (which) => {
-    // The request timeout is longer than the test.
-    const { simulator, gateway } = await startSimulatorWithGateway({}, { timeout: 300 });
-    await contain(gateway, { name: NAME });
-    const kept = keeping(gateway);
-    await looksFrom(kept);
-    simulator.fault({
-      hang: true,
-      match: ({ method, path }) => (which === 'list' ? path.includes('active-users?name=') : method === 'DELETE'),
-    });
-    const session = simulator.state.sessions.add({ 'active-user-name': NAME });
-    await eventually(() => expect(simulator.state.sessions.has(session)).toBe(false));
-    expect(kept.faults).toMatchObject([{ code: 'TIMEOUT', message: expect.stringContaining('repeated at once') as string }]);
-    await eventually(() => expect(kept.events).toMatchObject([{ event: 'ended', session: { 'session-id': session } }]));
-  });
+  it.each(['list', 'end'] as const)(
+    'enforceContainments does not wait for a request without a response, and polls again (%s)',
+    async (which) => {
+      // The request timeout is longer than the test.
+      const { simulator, gateway } = await startSimulatorWithGateway({}, { timeout: 300 });
+      await contain(gateway, { name: NAME });
+      const kept = keeping(gateway);
+      await looksFrom(kept);
+      simulator.fault({
+        hang: true,
+        match: ({ method, path }) => (which === 'list' ? path.includes('active-users?name=') : method === 'DELETE'),
+      });
+      const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+      await eventually(() => expect(simulator.state.sessions.has(session)).toBe(false));
+      expect(kept.faults).toMatchObject([{ code: 'TIMEOUT', message: expect.stringContaining('repeated at once') as string }]);
+      await eventually(() => expect(kept.events).toMatchObject([{ event: 'ended', session: { 'session-id': session } }]));
+    },
+  );
 
-  it('enforceContainments reports a fault and continues when it is over', async () => {
+  it('enforceContainments reports a fault, and continues after the fault', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await contain(gateway, { name: NAME });
     simulator.state.variants.restarting = true;
@@ -524,7 +527,7 @@ describe('enforceContainments', () => {
 });
 
 describe('a containment with a folder', () => {
-  it('a containment with a folder is stored in a file for its owner only and continues after a restart', async () => {
+  it('a containment with a folder is stored in a file that only its owner can read, and continues after a restart', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     signedIn(simulator, NAME, 1);
@@ -543,7 +546,7 @@ describe('a containment with a folder', () => {
     expect(files(folder)).toEqual([]);
   });
 
-  it('a containment with a folder finishes an interrupted disable request and an interrupted release after a restart', async () => {
+  it('a containment with a folder completes an interrupted disable request and an interrupted release after a restart', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     for (const name of [NAME, 'b.jones']) signedIn(simulator, name, 0);
@@ -561,7 +564,7 @@ describe('a containment with a folder', () => {
     await eventually(() => expect(files(folder)).toEqual([`contained-${id}.json`]));
   });
 
-  it('a containment with a folder continues after a kill at any moment', async () => {
+  it('a containment with a folder continues after the process is killed at any moment', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     const before = simulator.state.sessions.ids();
@@ -599,7 +602,7 @@ describe('a containment with a folder', () => {
     expect(files(folder)).toEqual([]);
   });
 
-  it('a containment with a folder is invisible to other appliances that share the folder', async () => {
+  it('a containment with a folder does not affect other appliances that share the folder', async () => {
     const folder = emptyFolder();
     const [one, two] = [await startSimulatorWithGateway(), await startSimulatorWithGateway()];
     await contain(one.gateway, { name: NAME, folder });
@@ -607,7 +610,7 @@ describe('a containment with a folder', () => {
     expect((await one.gateway.run('contain.list', { folder })).data).toHaveLength(1);
   });
 
-  it('a containment with a folder reports a damaged file and enforces the other containments', async () => {
+  it('a containment with a folder reports a damaged file, and enforces the other containments', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     await contain(gateway, { name: NAME, folder });
@@ -661,7 +664,7 @@ describe('containmentActionsFor', () => {
     }
   });
 
-  it('containmentActionsFor leaves an unapproved session to the next poll, but passes on other errors', async () => {
+  it('containmentActionsFor leaves an unapproved session to the next poll, but throws other errors', async () => {
     const refusing = (error: GatewayError) =>
       containmentActionsFor(createRunContext({ url: 'https://127.0.0.1:1' }, { interceptWrite: () => Promise.reject(error) }));
     expect(await refusing(new GatewayError('CONFLICT', 'Not approved.', { sent: false })).endSession(session)).toBe(false);

@@ -25,7 +25,7 @@ function createSparseFile(path: string): string {
 }
 
 describe.runIf(process.platform !== 'win32')('readRegularFile', () => {
-  it('readRegularFile reads a file and follows a link to it', async () => {
+  it('readRegularFile reads a file, also through a link', async () => {
     const folder = createTemporaryFolder();
     const file = join(folder, 'a');
     writeFileSync(file, 'abc');
@@ -36,7 +36,7 @@ describe.runIf(process.platform !== 'win32')('readRegularFile', () => {
     }
   });
 
-  it('readRegularFile refuses pipes, devices and large files at once', async () => {
+  it('readRegularFile refuses pipes, devices and large files without reading them', async () => {
     const folder = createTemporaryFolder();
     for (const path of [createPipe(join(folder, 'pipe')), '/dev/zero']) {
       const message = `${path} cannot be read: it is not a regular file.`;
@@ -49,7 +49,7 @@ describe.runIf(process.platform !== 'win32')('readRegularFile', () => {
     );
   });
 
-  it('readRegularFile keeps the codes of a missing file and a folder', async () => {
+  it('readRegularFile keeps the error codes of a missing file and of a folder', async () => {
     await expect(readRegularFile(createTemporaryFolder(), 1)).rejects.toMatchObject({ code: 'EISDIR' });
     await expect(readRegularFile(join(createTemporaryFolder(), 'none'), 1)).rejects.toMatchObject({ code: 'ENOENT' });
   });
@@ -59,7 +59,7 @@ describe.runIf(process.platform !== 'win32')('a folder with pipes and sparse fil
   it.each([
     ['a pipe', createPipe],
     ['a sparse file', createSparseFile],
-  ])('a folder with pipes and sparse files does not block or exhaust a reader that meets %s', async (_name, create) => {
+  ])('a reader is neither blocked nor exhausted by %s in its folder', async (_name, create) => {
     const folder = createTemporaryFolder();
     const path = create(join(folder, JOURNAL_FILE));
     const refused = { code: 'BAD_INPUT', message: expect.stringContaining(`${path} cannot be read: it`) as string };
@@ -71,7 +71,7 @@ describe.runIf(process.platform !== 'win32')('a folder with pipes and sparse fil
     expect(() => credentialsFromFolder(folder).read('eu')).toThrow(/cannot be read: it/);
   });
 
-  it('a folder with pipes and sparse files takes over a lock that a pipe blocks', async () => {
+  it('withLockFile takes over a lock file that is a pipe', async () => {
     const lock = createPipe(join(createTemporaryFolder(), 'lock'));
     execFileSync('touch', ['-d', '1 hour ago', lock]);
     expect(await withLockFile(lock, () => Promise.resolve('done'))).toBe('done');

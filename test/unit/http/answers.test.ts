@@ -91,14 +91,14 @@ describe.each([
     }
   });
 
-  it('the transport parses responses that arrive byte by byte, one after the other', async () => {
+  it('the transport parses consecutive responses that arrive byte by byte', async () => {
     const answer = httpResponse(200, '{"name":"Grüße aus 東京"}', { 'content-type': 'application/json', 'x-long': 'y'.repeat(60) });
     const server = await startRawServer((_asked, socket) => void dribble(socket, Buffer.from(answer), 1), { plain });
     const send = await sender(server);
     for (let time = 0; time < 3; time++) expect(JSON.parse((await send()).body.text())).toEqual({ name: 'Grüße aus 東京' });
   });
 
-  it('the transport delivers everything to a sink that pauses again and again, even after the appliance has closed', async () => {
+  it('the transport delivers all data to a sink that pauses often, even after the appliance closed the connection', async () => {
     for (const answer of [WITH_LENGTH, chunked(BODY)]) {
       const server = await startRawServer((_asked, socket) => void socket.end(answer), { plain });
       const sink = new Copies((flow) => {
@@ -112,7 +112,7 @@ describe.each([
     }
   });
 
-  it('the transport rejects a response that is cut off while it is paused', async () => {
+  it('the transport rejects a response that is cut while the sink has paused it', async () => {
     const server = await startRawServer((_asked, socket) => void socket.end(WITH_LENGTH.subarray(0, 300_000)), { plain });
     const sink = new Copies((flow) => {
       flow?.pause();
@@ -124,7 +124,7 @@ describe.each([
   it.each([
     ['at the end', BODY.length],
     ['in the middle', 300_000],
-  ])('a closed connection fails only the paused response when the appliance closes %s', async (_where, bytes) => {
+  ])('the transport fails only the paused response when the appliance closes the connection %s', async (_where, bytes) => {
     const untilTheEnd = headOf('connection: close');
     for (const head of [
       untilTheEnd,
@@ -152,7 +152,7 @@ describe.each([
     }
   });
 
-  it.runIf(plain && !proxied)('the transport rejects a response without a length that ends in a reset', async () => {
+  it.runIf(plain && !proxied)('the transport rejects a response without a length if the connection is reset', async () => {
     const server = await startRawServer(
       (_asked, socket) => {
         socket.write(Buffer.concat([headOf('connection: close'), BODY.subarray(0, 400_000)]), () =>
@@ -165,7 +165,7 @@ describe.each([
   });
 });
 
-it('the transport completes a long response without a length', async () => {
+it('the transport accepts a long response without a length', async () => {
   const text = JSON.stringify({ list: Array.from({ length: 30_000 }, (_, index) => `Büro ${index}`) });
   const body = Buffer.from(text);
   const server = await startRawServer(() => chunked(body).toString('latin1').replace('octet-stream', 'json') && chunked(body));
@@ -174,7 +174,7 @@ it('the transport completes a long response without a length', async () => {
 
 describe('uploads of a file', () => {
   it.each(['transfer.import-xml', 'transfer.import-binary'])(
-    'an upload by %s sends the file unchanged to a slow reader',
+    'the transport uploads a file by %s unchanged to a slow reader',
     async (operation) => {
       const content = randomBytes(9 * (1 << 20) + 12_345);
       const file = join(createTemporaryFolder(), 'configuration');
@@ -203,7 +203,7 @@ describe('uploads of a file', () => {
     },
   );
 
-  it('an upload of a file reports a file that shrinks during the upload and does not send it as complete', async () => {
+  it('the transport reports a file that shrinks during its upload, and does not send it as complete', async () => {
     const file = join(createTemporaryFolder(), 'configuration');
     writeFileSync(file, randomBytes(9 * (1 << 20)));
     let ended = 0;

@@ -52,7 +52,7 @@ describe('ResponseBody', () => {
 describe('parseObject', () => {
   const parsed = (text: string) => parseObject({ status: 207, contentType: '', body: bodyOf(text, 1) });
 
-  it('parseObject returns an object or describes what it got instead', () => {
+  it('parseObject returns an object, or describes what else it got', () => {
     expect(parsed('{"a":1}')).toEqual({ a: 1 });
     const odd = 'The appliance answered something unreadable or truncated instead of JSON (status 207).';
     const html = 'The appliance answered a page of HTML instead of JSON (status 207).';
@@ -77,7 +77,7 @@ describe('parseObject', () => {
   });
 });
 
-it('the memory limit limits the memory of all responses together and frees it again', () => {
+it('the memory limit covers all responses together, and finished responses free their memory', () => {
   const MIB = 1 << 20;
   const [one, other] = [new MemoryReservation(), new MemoryReservation()];
   expect([one.tryReserve(40 * MIB), other.tryReserve(24 * MIB), other.tryReserve(1)]).toEqual([true, true, false]);

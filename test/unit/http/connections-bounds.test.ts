@@ -61,7 +61,7 @@ describe('ConnectionPool with counted clients', () => {
     }
   });
 
-  it('ConnectionPool reuses a connection only after some turns and opens no other meanwhile', async () => {
+  it('ConnectionPool reuses a connection only after some event loop ticks, and opens no other connection meanwhile', async () => {
     const { connections, clients, ask } = counted(3);
     ask().onDone();
     const next = ask();
@@ -79,7 +79,7 @@ describe('ConnectionPool with counted clients', () => {
     expect(clients).toHaveLength(3);
   });
 
-  it('ConnectionPool takes the most recently used connection first', async () => {
+  it('ConnectionPool uses the most recently used connection first', async () => {
     const { clients, ask } = counted(2);
     const [one, other] = [ask(), ask()];
     other.onDone();
@@ -90,7 +90,7 @@ describe('ConnectionPool with counted clients', () => {
     expect(clients.map(({ given }) => given.length)).toEqual([2, 1]);
   });
 
-  it('ConnectionPool reports no waiting requests when nothing has waited', async () => {
+  it('ConnectionPool reports no waiting requests if none has waited', async () => {
     const { connections, clients, ask } = counted(1);
     for (let round = 0; round < 3; round++) {
       ask().onDone();
@@ -103,7 +103,7 @@ describe('ConnectionPool with counted clients', () => {
     expect(clients[0]?.given.at(-1)).toBe(other);
   });
 
-  it('ConnectionPool skips waiting requests that are settled', async () => {
+  it('ConnectionPool skips waiting requests that were settled meanwhile', async () => {
     const { connections, clients, ask } = counted(1);
     const first = ask();
     const [gone, also, last] = [ask(), ask(), ask()];
@@ -114,7 +114,7 @@ describe('ConnectionPool with counted clients', () => {
     expect(connections.load).toEqual({ open: 1, waiting: 0 });
   });
 
-  it('ConnectionPool closes surplus connections: free ones at once, busy ones when they finish', async () => {
+  it('ConnectionPool closes surplus connections: idle ones at once, busy ones after their response', async () => {
     const { connections, clients, ask } = counted(4);
     const waiters = [ask(), ask(), ask(), ask()];
     waiters[0]?.onDone();
@@ -144,7 +144,7 @@ describe('ConnectionPool with counted clients', () => {
     expect(connections.load).toEqual({ open: 5, waiting: 0 });
   });
 
-  it('ConnectionPool counts opened sockets and finishes the response of a socket that ends', () => {
+  it('ConnectionPool counts opened sockets, and accepts the response of a socket that ends', () => {
     const { connections, clients, ask } = counted(1);
     const waiter = ask();
     clients[0]?.events.onOpen();
@@ -157,7 +157,7 @@ describe('ConnectionPool with counted clients', () => {
     expect(waiter.letGoes).toBe(1);
   });
 
-  it('ConnectionPool reports a refusal by undici to the caller', () => {
+  it('ConnectionPool passes an error of undici to the caller', () => {
     const { clients, ask } = counted(1);
     ask().onDone();
     const fault = new Error('no');
@@ -165,7 +165,7 @@ describe('ConnectionPool with counted clients', () => {
     return rested().then(() => expect(ask().errors).toEqual([fault]));
   });
 
-  it('ConnectionPool destroys all clients with the pool', async () => {
+  it('ConnectionPool destroys all clients when it is destroyed', async () => {
     const { connections, clients, ask } = counted(3);
     ask();
     ask();

@@ -8,7 +8,7 @@ const INFO = httpResponse(200, '{"host-name":"gateway-1"}');
 const times = <T>(count: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, make));
 
 describe('connections of a gateway', () => {
-  it('connections of a gateway never exceed the limit and carry one request at a time', async () => {
+  it('the connections of a gateway never exceed the limit, and each carries one request at a time', async () => {
     const open = new Map<Socket, number>();
     let most = 0;
     const server = await startRawServer((_asked, socket) => {
@@ -25,7 +25,7 @@ describe('connections of a gateway', () => {
     expect({ most, sockets: server.sockets.size, asked: server.requests.length }).toEqual({ most: 1, sockets: 3, asked: 201 });
   });
 
-  it('connections of a gateway lose no read when the server closes after every response without notice', async () => {
+  it('a gateway loses no read if the server closes the connection after every response without notice', async () => {
     const server = await startRawServer((_asked, socket) => void socket.end(INFO));
     const gateway = gatewayFor(server, { connections: 4 });
     const outcomes = await times(60, () => gateway.run('system.info'));
@@ -33,7 +33,7 @@ describe('connections of a gateway', () => {
     expect(outcomes.reduce((sum, { envelope }) => sum + envelope.retries, 0)).toBeLessThanOrEqual(4);
   });
 
-  it('connections of a gateway close on unsolicited bytes, which never count as a response', async () => {
+  it('a gateway closes a connection that receives unsolicited bytes, and never takes them for a response', async () => {
     const stray = httpResponse(200, '{"host-name":"stray"}');
     const server = await startRawServer(() => INFO + stray);
     const gateway = gatewayFor(server, { connections: 1 });
@@ -41,7 +41,7 @@ describe('connections of a gateway', () => {
     expect(outcomes.map(({ data }) => data)).toEqual(outcomes.map(() => ({ 'host-name': 'gateway-1' })));
   });
 
-  it('connections of a gateway recover after faults without leftovers in a queue', async () => {
+  it('a gateway recovers after faults, and no request stays in its queue', async () => {
     let cut = 0;
     const server = await startRawServer((_asked, socket) => {
       if (++cut % 3 !== 0) return INFO;
@@ -54,14 +54,14 @@ describe('connections of a gateway', () => {
     expect(server.requests).toHaveLength(30);
   });
 
-  it('connections of a gateway reject a certificate with a wrong name every time', async () => {
+  it('a gateway rejects a certificate with a wrong name at every connection', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { connections: 1, tls: { ca: simulatorCertificate.cert, servername: 'vpn.example.com' } });
     for (let round = 0; round < 3; round++) expect((await expectFailure(gateway.run('sessions.kill-all'))).code).toBe('TLS');
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('connections of a gateway skip requests that were canceled while they waited', async () => {
+  it('a gateway skips requests that were canceled while they waited for a connection', async () => {
     const server = await startRawServer((_asked, socket) => void setTimeout(() => socket.write(INFO), 30));
     const gateway = gatewayFor(server, { connections: 1 });
     await gateway.run('system.info');
@@ -102,7 +102,7 @@ describe.each([
     ['in the turn after the answer was read', (socket, answer, stray) => later(3, socket, answer, stray)],
   ];
 
-  it.each(ways)('unsolicited responses %s never answer any of twelve reads or writes, queued or sequential', async (_way, send) => {
+  it.each(ways)('an unsolicited response %s is never used for any of twelve reads or writes, queued or sequential', async (_way, send) => {
     const used = new Map<Socket, number>();
     const server = await startRawServer(
       ({ method, path }, socket) => {
@@ -126,7 +126,7 @@ describe.each([
     expect(server.requests).toHaveLength(36);
   });
 
-  it('unsolicited bytes close the idle connection that they arrive on', async () => {
+  it('an idle connection is closed when unsolicited bytes arrive on it', async () => {
     const server = await startRawServer(() => INFO, { plain });
     const gateway = gatewayFor(server, { connections: 1 });
     for (let round = 0; round < 12; round++) {

@@ -44,7 +44,7 @@ describe('parseJson', () => {
     expectSame(Buffer.from(bytes.toString('utf8').replace('"name"', JSON.stringify(text))));
   });
 
-  it('parseJson is correct at every offset and length, regardless of alignment', () => {
+  it('parseJson is correct for every offset and length of the bytes', () => {
     for (let length = 0; length < 40; length++) {
       const text = JSON.stringify({ pad: 'x'.repeat(300), [`${'k'.repeat(length)}é`]: `${'v'.repeat(length)}山` });
       const bytes = Buffer.from(text);
@@ -64,7 +64,7 @@ describe('parseJson', () => {
     expectSame(Buffer.from('"\u02bf"'));
   });
 
-  it('parseJson refuses invalid JSON, even where an escape would make it valid', () => {
+  it('parseJson refuses invalid JSON, even where replacing invalid bytes would make it valid', () => {
     const pad = 'x'.repeat(200);
     for (const text of [
       '',
@@ -126,7 +126,7 @@ describe('parseJson', () => {
     }
   }
 
-  it('parseJson decodes as a whole only when escaping would be slower', () => {
+  it('parseJson decodes the whole text first only if escaping would be slower', () => {
     const record = `{"name":"${'a'.repeat(1100)}","realm":"Büro 山"},`;
     const page = (repeated: string, times: number): Buffer => Buffer.from(`[${repeated.repeat(times)}{}]`);
     const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
@@ -218,7 +218,7 @@ describe('describeKind and readBoolean', () => {
     expect([describeKind(value), isObject(value)]).toEqual([kind, isOne]);
   });
 
-  it('readBoolean reads true and false as appliances write them', () => {
+  it('readBoolean accepts every spelling of true and false that appliances use', () => {
     const spelt = [true, 'true', 'True', 'TRUE', false, 'false', 'False', 'yes', '', ' true', 'falsely', 1, 0, null, undefined, ['true']];
     expect(spelt.map(readBoolean)).toEqual([true, true, true, true, false, false, false, ...new Array<undefined>(9).fill(undefined)]);
   });

@@ -15,17 +15,17 @@ function written(): string[] {
 const ADDRESSES = written();
 
 describe('toPathTemplate', () => {
-  it('the sources contain more than 25 request paths', () => {
+  it('the path template test finds more than 25 request paths in the sources', () => {
     expect(ADDRESSES.length).toBeGreaterThan(25);
   });
 
-  it.each(ADDRESSES)('the template of a path keeps every word of %s and masks names', (path) => {
+  it.each(ADDRESSES)('the path template of %s keeps every word and masks names', (path) => {
     // Of the examples of paths that anybody may enter the names are not told apart here.
     if (/%|<|\$|Staff|j\.doe|sid1|00:5e/.test(path)) return;
     expect(toPathTemplate(path, '')).toBe(path.replaceAll('A%20Name-enforcer', '*').replaceAll('NAME', '*'));
   });
 
-  it.each([...operations])('the template of a path masks the names in the example of %s', (_name, { example }) => {
+  it.each([...operations])('the path template masks the names in the example of %s', (_name, { example }) => {
     const shown = toPathTemplate(example.request.split(' ')[1] ?? '', '');
     expect(shown).not.toMatch(/%|j\.doe|Staff|Contractors|sid1|csr-|client-1|member-|00:5e/);
   });
@@ -51,7 +51,7 @@ describe('toPathTemplate', () => {
     expect(toPathTemplate(path, '/gw/one')).toBe(shown);
   });
 
-  it('the template of a very long path is short', () => {
+  it('the path template of a very long path is short', () => {
     expect(toPathTemplate('/a'.repeat(100_000) + '?' + '&a=b'.repeat(100_000), '').length).toBeLessThan(500);
   });
 });

@@ -52,7 +52,7 @@ describe('certificates.peer', () => {
     expect(shown.chain[0]?.fingerprint256).toBe(shown.fingerprint256);
   });
 
-  it('certificates.peer returns an untrusted certificate and sends nothing', async () => {
+  it('certificates.peer returns an untrusted certificate and sends no request', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { tls: { ca: selfSigned().cert } });
     expect(await served(gateway)).toMatchObject({ fingerprint256: fingerprint(simulatorCertificate.cert), trusted: false });
     expect(simulator.requests).toEqual([]);
@@ -71,7 +71,7 @@ describe('certificates.peer', () => {
     await gateway.run('system.info');
   });
 
-  it('certificates.peer reads another host without showing it the client certificate', async () => {
+  it('certificates.peer reads the certificate of another host without showing the client certificate', async () => {
     const shownTo: (string | undefined)[] = [];
     const other = selfSigned();
     const server = createTls({ ...other, requestCert: true, rejectUnauthorized: false }, (socket) => {
@@ -128,13 +128,13 @@ describe('certificates.peer', () => {
     ['bücher.example.', 'xn--bcher-kva.example.:443'],
     ['a.b', 'a.b:443'],
     ['my_host-1', 'my_host-1:443'],
-  ])('certificates.peer connects to %s under its network name', async (host, target) => {
+  ])('certificates.peer connects to %s by its network name', async (host, target) => {
     const way = await startProxy('nobody');
     await expectFailure(served(gatewayFor(await startTestSimulator(), { proxy: { url: way.url } }), { host }));
     expect(way.tunnels).toEqual([target]);
   });
 
-  it('certificates.peer accepts an address in brackets and the highest port', async () => {
+  it('certificates.peer accepts an address in brackets and the highest port number', async () => {
     const { gateway } = await startSimulatorWithGateway();
     for (const host of ['[::1]', '::1']) expect((await expectFailure(served(gateway, { host, port: 65_535 }))).code).toBe('CONNECTION');
   });
@@ -193,7 +193,7 @@ describe('fetchPeerCertificates', () => {
     );
   });
 
-  it('fetchPeerCertificates ends at its time limit and leaves no socket open', async () => {
+  it('fetchPeerCertificates stops at its time limit and leaves no socket open', async () => {
     const closed: Promise<unknown>[] = [];
     const port = await silent((socket) => closed.push(once(socket, 'close')));
     expect(await expectFailure(fetchPeerCertificates(at(port, { timeout: 0.2 }), undefined))).toMatchObject({
@@ -225,7 +225,7 @@ describe('fetchPeerCertificates', () => {
     expect([runs.length, getEventListeners(stop.signal, 'abort').length]).toEqual([2, 0]);
   });
 
-  it('fetchPeerCertificates reports a failed handshake as not sent and names the host', async () => {
+  it('fetchPeerCertificates reports a failed handshake as not sent and names the host in the error', async () => {
     for (const [host, shown] of [
       ['127.0.0.1', '127.0.0.1:1'],
       ['[::1]', '[::1]:1'],
@@ -237,7 +237,7 @@ describe('fetchPeerCertificates', () => {
     expect((await expectFailure(fetchPeerCertificates(at(1), undefined, { host: '::1', port: 2 }))).message).toContain('[::1]:2 ');
   });
 
-  it('fetchPeerCertificates sends a server name for host names, and never the one of the settings to other hosts', async () => {
+  it('fetchPeerCertificates sends a server name for host names, but never the configured server name to other hosts', async () => {
     const names: unknown[] = [];
     const server = createTls(simulatorCertificate, (socket) => {
       names.push((socket as TLSSocket & { servername: unknown }).servername);
@@ -253,7 +253,7 @@ describe('fetchPeerCertificates', () => {
     await expect.poll(() => names).toEqual([false, 'vpn.example.com', 'localhost', false, 'localhost']);
   });
 
-  it('fetchPeerCertificates returns the whole chain and trusts it by its leaf or its root', async () => {
+  it('fetchPeerCertificates returns the whole chain, which can be trusted by its leaf or its root', async () => {
     const authority = selfSigned();
     const device = issueCertificate(authority);
     const [whole, alone] = [
@@ -270,7 +270,7 @@ describe('fetchPeerCertificates', () => {
     expect(await seen(alone.port, device.cert)).toEqual([prints.slice(0, 1), true]);
   });
 
-  it('fetchPeerCertificates closes with close_notify and does not wait long for the reply', async () => {
+  it('fetchPeerCertificates closes with close_notify and does not wait long for the response to it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const faults: unknown[] = [];
@@ -302,7 +302,7 @@ describe('fetchPeerCertificates', () => {
     expect(faults).toEqual([]);
   });
 
-  it('fetchPeerCertificates reports an absent, refusing or broken proxy as not sent', async () => {
+  it('fetchPeerCertificates reports a proxy that is absent, refuses or fails as not sent', async () => {
     const refusing = await startProxy('Basic other');
     const secure = await listen(createTls(simulatorCertificate, (socket) => socket.on('error', () => undefined)));
     for (const [url, code, words] of [
@@ -320,7 +320,7 @@ describe('fetchPeerCertificates', () => {
 });
 
 describe('certificate details', () => {
-  it('certificate details are on one line and count whole days', () => {
+  it('certificate details have no line break and count whole days', () => {
     const now = Date.parse('2026-11-22T08:00:00Z');
     vi.useFakeTimers({ toFake: ['Date'], now });
     onTestFinished(() => void vi.useRealTimers());

@@ -4,7 +4,7 @@ import { startProxy } from '../../helpers/proxy';
 import { PROXY_BEHAVIORS, HostileProxy } from '../../helpers/hostile-proxy';
 
 describe('requests through a proxy', () => {
-  it('requests through a proxy use a tunnel with credentials and TLS to the appliance', async () => {
+  it('a gateway with a proxy uses a tunnel with credentials, and TLS to the appliance', async () => {
     const simulator = await startTestSimulator();
     const token = `Basic ${Buffer.from('pröxy:s:cret').toString('base64')}`;
     const { url, tunnels, authorizations } = await startProxy(token);
@@ -18,21 +18,21 @@ describe('requests through a proxy', () => {
     expect(simulator.requests.every(({ headers }) => !('proxy-authorization' in headers))).toBe(true);
   });
 
-  it('requests through a proxy authenticate with a user name alone', async () => {
+  it('a gateway with a proxy can authenticate with a user name alone', async () => {
     const simulator = await startTestSimulator();
     const { url, authorizations } = await startProxy();
     await gatewayFor(simulator, { connections: 1, proxy: { url, username: 'me' } }).run('system.info');
     expect(authorizations).toEqual([`Basic ${Buffer.from('me:').toString('base64')}`]);
   });
 
-  it('requests through a proxy still verify the certificate of the appliance', async () => {
+  it('a gateway with a proxy still verifies the certificate of the appliance', async () => {
     const simulator = await startTestSimulator();
     const { url } = await startProxy();
     expect((await expectFailure(gatewayFor(simulator, { tls: {}, proxy: { url } }).run('system.info'))).code).toBe('TLS');
     expect(simulator.requests).toEqual([]);
   });
 
-  it('requests through a proxy fail with CONNECTION and not sent when the proxy refuses or is absent', async () => {
+  it('a gateway with a proxy fails with CONNECTION and not sent if the proxy refuses or is absent', async () => {
     const simulator = await startTestSimulator();
     const { url } = await startProxy('Basic other');
     const refused = await expectFailure(gatewayFor(simulator, { proxy: { url, username: 'a', password: 'b' } }).run('sessions.kill-all'));

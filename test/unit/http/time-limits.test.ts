@@ -28,7 +28,7 @@ describe('time limits and cancellation', () => {
     expect(await expectFailure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
   });
 
-  it('time limits and cancellation exclude the wait for a connection while the appliance answers others', async () => {
+  it('a time limit does not include the wait for a connection while the appliance answers other requests', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 450 }, { timeout: 3, connections: 1 });
     await gateway.run('system.info');
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => gateway.run('system.info')));
@@ -36,7 +36,7 @@ describe('time limits and cancellation', () => {
     expect(listRequests(simulator)).toHaveLength(9);
   });
 
-  it('time limits and cancellation end an exchange whose body trickles', async () => {
+  it('a time limit ends an exchange whose body arrives too slowly', async () => {
     const server = await startRawServer((_asked, socket) => {
       const timer = setInterval(() => socket.write(' '), 50);
       socket.on('close', () => clearInterval(timer));
@@ -50,7 +50,7 @@ describe('time limits and cancellation', () => {
     expect(await expectFailure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
   });
 
-  it('time limits and cancellation report a write that waits for a connection as not sent', async () => {
+  it('a write that waits for a connection until its time limit is reported as not sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 1, timeout: 2.5 });
     await gateway.run('system.info');
     simulator.fault({ match: isInformationRequest, hang: true });
@@ -64,7 +64,7 @@ describe('time limits and cancellation', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('time limits and cancellation report a write without a connection as TIMEOUT', async () => {
+  it('a write that gets no connection fails with TIMEOUT', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 1, timeout: 2.5 });
     await gateway.run('system.info');
     simulator.fault({ match: isInformationRequest, hang: true });
@@ -77,7 +77,7 @@ describe('time limits and cancellation', () => {
     expect(simulator.state.sessions.count).toBe(25);
   });
 
-  it('time limits and cancellation report whether a canceled write had been sent', async () => {
+  it('a canceled write is reported as sent or not sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: isWriteRequest, hang: true });
@@ -90,7 +90,7 @@ describe('time limits and cancellation', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('time limits apply while the client is still loading', async () => {
+  it('a time limit applies while the HTTP client is still loading', async () => {
     // A pasted key avoids the login.
     const simulator = await startTestSimulator();
     const keyed = gatewayFor(simulator, { login: 'key', apiKey: 'a' });
@@ -101,7 +101,7 @@ describe('time limits and cancellation', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('closing a gateway aborts all exchanges', async () => {
+  it('closing a gateway aborts all its exchanges', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ hang: true, times: 2 });
@@ -137,7 +137,7 @@ describe('DeadlineTimer', () => {
     return { deadlines, expired, add };
   }
 
-  it('DeadlineTimer checks all items of the same millisecond with one timer', () => {
+  it('DeadlineTimer uses one timer for all items with the same millisecond', () => {
     const { deadlines, expired, add } = clocked();
     add('second', 200);
     add('first', 100);
@@ -161,7 +161,7 @@ describe('DeadlineTimer', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('DeadlineTimer respects deadlines that moved and items that ended', () => {
+  it('DeadlineTimer checks the new deadline of a moved item, and skips removed items', () => {
     const { deadlines, expired, add } = clocked();
     const [longer, over] = [add('longer', 100), add('over', 100)];
     longer.deadline += 100;
@@ -172,7 +172,7 @@ describe('DeadlineTimer', () => {
     expect([expired, vi.getTimerCount()]).toEqual([['longer'], 0]);
   });
 
-  it('DeadlineTimer lists each item once, in any order of removal', () => {
+  it('DeadlineTimer lists each item once, whatever the order of removals', () => {
     const list = new UnorderedList<{ name: string; index: number }>();
     const items = ['a', 'b', 'c', 'd'].map((name) => ({ name, index: -1 }));
     for (const item of items) list.add(item);

@@ -32,12 +32,12 @@ describe('TLS to the appliance', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('a gateway skips verification when the settings disable it', async () => {
+  it('a gateway skips certificate verification if the settings disable it', async () => {
     const gateway = gatewayFor(await startTestSimulator(), { tls: { rejectUnauthorized: false } });
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it('a gateway verifies the server name of the settings, which may differ from the URL', async () => {
+  it('a gateway verifies the configured server name, which may differ from the URL', async () => {
     const simulator = await startTestSimulator();
     const wrong = gatewayFor(simulator, { tls: { ca: simulatorCertificate.cert, servername: 'vpn.example.com' } });
     const error = await expectFailure(wrong.run('sessions.kill-all'));
@@ -57,13 +57,13 @@ describe('TLS to the appliance', () => {
     expect((await gatewayFor(server).run('system.info')).data).toEqual({ shown: 'none' });
   });
 
-  it('a gateway reports a port that speaks plain HTTP', async () => {
+  it('a gateway reports a port that uses plain HTTP', async () => {
     const port = await listen(createServer((_request, response) => response.end('{}')));
     const error = await expectFailure(gatewayFor({ url: `https://127.0.0.1:${port}` }).run('system.info'));
     expect(error).toMatchObject({ code: 'TLS', message: expect.stringMatching(/plain HTTP port.*HTTPS port in the URL/) as string });
   });
 
-  it('a gateway suggests https:// when an HTTPS port is called over http://, whatever it answers', async () => {
+  it('a gateway suggests https:// if an HTTPS port is called over http://, whatever the port answers', async () => {
     const simulator = await startTestSimulator();
     const alert = await startRawServer((_asked, socket) => void socket.end(Buffer.from('15030300020246', 'hex')), {
       plain: true,

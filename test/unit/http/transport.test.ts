@@ -59,7 +59,7 @@ class Texts implements Sink {
 const bytes = (length: number, more = ''): string => `HTTP/1.1 200 OK\r\n${more}content-length: ${length}\r\n\r\n`;
 
 describe('requests of a Transport', () => {
-  it('requests of a Transport send default headers unless the exchange overrides them', async () => {
+  it('a Transport sends default headers unless the exchange overrides them', async () => {
     const { server, send } = await driven(() => httpResponse(200, '{}'));
     await send();
     await send({ method: 'PUT', path: '/a?b=c', body: '{"a":1}' });
@@ -91,7 +91,7 @@ describe('requests of a Transport', () => {
     expect(tunnels).toHaveLength(past ? 0 : 1);
   });
 
-  it('requests of a Transport send a server name for a host name but not for an address', async () => {
+  it('a Transport sends a TLS server name for a host name but not for an address', async () => {
     const seen: unknown[] = [];
     const server = await startRawServer(
       (_asked, socket) => (seen.push((socket as TLSSocket & { servername: unknown }).servername), httpResponse(200, '{}')),
@@ -110,7 +110,7 @@ describe('requests of a Transport', () => {
 });
 
 describe('responses of a Transport', () => {
-  it('responses of a Transport return status, type and Retry-After, and ignore repeated headers', async () => {
+  it('a Transport returns status, type and Retry-After of a response, and ignores repeated headers', async () => {
     const answers = [
       httpResponse(207, 'one', { 'content-type': 'text/x-test', 'retry-after': '7' }),
       httpResponse(404, ''),
@@ -150,7 +150,7 @@ describe('responses of a Transport', () => {
     expect(reply.body.text()).toBe(streamed === undefined ? text : '');
   });
 
-  it('responses of a Transport announce the length to the sink and end with its last byte', async () => {
+  it('a Transport reports the length of a response to the sink, and ends the sink with the last byte', async () => {
     const later = (socket: { write(text: string): void }, ...parts: string[]): void =>
       parts.forEach((part, index) => setTimeout(() => socket.write(part), index * 5));
     const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n';
@@ -169,14 +169,14 @@ describe('responses of a Transport', () => {
     }
   });
 
-  it('responses of a Transport start a stream once, even after interim responses', async () => {
+  it('a Transport starts a stream once, even after interim responses', async () => {
     const { send } = await driven(() => `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${httpResponse(200, 'bytes')}`);
     let begun = 0;
     const sink: Sink = { start: () => begun++, write: () => undefined };
     expect([(await send({ sink })).streamed, begun]).toEqual([true, 1]);
   });
 
-  it('responses of a Transport count toward the memory limit unless they stream', async () => {
+  it('a Transport counts responses toward the memory limit unless they are streamed', async () => {
     const { send } = await driven(() => httpResponse(200, 'bytes'));
     const others = new MemoryReservation();
     onTestFinished(() => others.release());
@@ -189,7 +189,7 @@ describe('responses of a Transport', () => {
     for (const more of [{}, { sink }]) expect((await send(more)).status).toBe(200);
   });
 
-  it('responses of a Transport end with the error of a failing sink and close the connection', async () => {
+  it('a Transport passes on the error of a failing sink and closes the connection', async () => {
     const cuts: Promise<unknown>[] = [];
     const { send } = await driven((_asked, socket) => {
       cuts.push(new Promise((resolve) => socket.once('close', resolve)));
@@ -201,7 +201,7 @@ describe('responses of a Transport', () => {
     expect(cuts).toHaveLength(1);
   });
 
-  it('responses of a Transport fail at once when the announced length is too long', async () => {
+  it('a Transport rejects a response at once if its announced length is too long', async () => {
     const { send } = await driven((asked, socket) => void socket.end(bytes(MAX_RESPONSE_BYTES + Number(asked.path.slice(1)))));
     expect(await expectFailure(send({ path: '/1' }))).toMatchObject({ code: 'LIMIT', details: { sent: true } });
     expect((await expectFailure(send({ path: '/0' }))).code).toBe('BAD_RESPONSE');
@@ -209,7 +209,7 @@ describe('responses of a Transport', () => {
     expect((await expectFailure(send({ path: '/1', sink: new Texts() }))).code).toBe('BAD_RESPONSE');
   });
 
-  it.each([false, true])('responses of a Transport fail when an unannounced body grows too long (buffering sink: %s)', async (keeps) => {
+  it.each([false, true])('a Transport rejects a response whose unannounced body grows too long (buffering sink: %s)', async (keeps) => {
     const megabyte = Buffer.alloc(1 << 20, 0x20);
     const { send } = await driven((_asked, socket) => {
       socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nx');
@@ -222,7 +222,7 @@ describe('responses of a Transport', () => {
     expect(received).toBeLessThanOrEqual(MAX_RESPONSE_BYTES);
   });
 
-  it('responses of a Transport update the clock offset of the appliance', async () => {
+  it('a Transport updates the clock offset of the appliance from its responses', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.parse('2026-11-22T08:00:00.400Z') });
     onTestFinished(() => void vi.useRealTimers());
     const dates = ['Sun, 22 Nov 2026 09:00:00 GMT', 'Sun, 22 Nov 2026 07:59:00 GMT', 'yesterday', undefined];
@@ -243,7 +243,7 @@ describe('responses of a Transport', () => {
 });
 
 describe('exchanges of a Transport', () => {
-  it('exchanges of a Transport can be canceled at any time and leave no listener behind', async () => {
+  it('an exchange of a Transport can be canceled at any time and leaves no listener behind', async () => {
     const { server, transport, send } = await driven(({ path }, socket) => {
       if (path === '/some') socket.write(`${bytes(10)}x`);
       return path === '/whole' ? httpResponse(200) : undefined;
@@ -271,7 +271,7 @@ describe('exchanges of a Transport', () => {
     expect(transport.opened).toBe(2);
   });
 
-  it('exchanges of a Transport are not sent if they are canceled while the connection opens', async () => {
+  it('an exchange of a Transport is not sent if it is canceled while the connection opens', async () => {
     const { server, send } = await driven(({ path }) => (path === '/whole' ? httpResponse(200) : undefined), { connections: 2 });
     await send({ path: '/whole' });
     const [hold, stop] = [new AbortController(), new AbortController()];
@@ -285,7 +285,7 @@ describe('exchanges of a Transport', () => {
     expect(server.requests.map(({ path }) => path)).toEqual(['/whole', '/held', '/whole']);
   });
 
-  it('exchanges of a Transport respect their own time limit', async () => {
+  it('an exchange of a Transport respects its own time limit', async () => {
     const { server, send } = await driven(({ path }, socket) => {
       if (path === '/some') socket.write(`${bytes(10)}x`);
       return path === '/whole' ? httpResponse(200) : undefined;
@@ -303,7 +303,7 @@ describe('exchanges of a Transport', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('exchanges of a Transport wait longer for a connection while the appliance answers others', async () => {
+  it('an exchange of a Transport waits longer for a connection while the appliance answers other requests', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const held: (() => void)[] = [];
@@ -326,7 +326,7 @@ describe('exchanges of a Transport', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it('exchanges of a Transport do not wait longer once they have a connection', async () => {
+  it('an exchange of a Transport that has a connection does not wait longer than its time limit', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const { server, send } = await driven(({ path }) => (path === '/whole' ? httpResponse(200) : undefined), { connections: 2 });
@@ -338,7 +338,7 @@ describe('exchanges of a Transport', () => {
     expect(await waits).toMatchObject({ code: 'TIMEOUT', details: { sent: true } });
   });
 
-  it('exchanges of a Transport are reported as not sent without a connection', async () => {
+  it('an exchange of a Transport without a connection is reported as not sent', async () => {
     const { server, send } = await driven(() => undefined);
     const [first, second] = [
       expectFailure(send({ timeoutSeconds: 20, signal: AbortSignal.timeout(250) })),
@@ -350,7 +350,7 @@ describe('exchanges of a Transport', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('exchanges of a Transport are counted and logged with outcome and duration', async () => {
+  it('an exchange of a Transport is counted and logged with outcome and duration', async () => {
     const told: ExchangeLogEntry[] = [];
     const { transport, send } = await driven(
       ({ path }, socket) => (path === '/api/v1/cluster' ? httpResponse(503) : void socket.destroy()),
@@ -373,7 +373,7 @@ describe('exchanges of a Transport', () => {
     expect(toCounterValues(transport.counters, { ...transport.load, opened: 0 }).seconds['GET']?.sum).toBeLessThan(60);
   });
 
-  it('exchanges of a Transport keep the connection alive for more than a minute', async () => {
+  it('a Transport keeps an idle connection alive for more than a minute', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { server, transport, send } = await driven(() => httpResponse(200));
@@ -390,7 +390,7 @@ describe('exchanges of a Transport', () => {
     expect([server.sockets.size, transport.opened]).toEqual([1, 1]);
   });
 
-  it('exchanges of a Transport are refused after close, like handshakes', async () => {
+  it('a closed Transport refuses exchanges and handshakes', async () => {
     const closed = {
       code: 'ABORTED',
       message: 'The connection to the appliance was closed or redeployed before this request was sent.',
@@ -432,7 +432,7 @@ describe('shared connections', () => {
     expect(poolKey('a', { ...base, connections: 3, name: 'x' }, { ...through, noproxy: ['x'] })).toBe(poolKey('a', base, through));
   });
 
-  it('shared connections form one pool per key until the last member leaves', () => {
+  it('gateways with the same pool key share one pool until the last of them leaves', () => {
     const origin = { host: 'vpn', isPlainHttp: false, lastResponseAt: -Infinity, lastDateHeader: undefined };
     const make = (name: string | undefined): SharedPool => new SharedPool(name, origin, () => Promise.reject(new Error('none')));
     const [one, other] = [{}, {}];
@@ -458,7 +458,7 @@ describe('shared connections', () => {
     }
   });
 
-  it('shared connections respect the lowest rate limit while any member has one', async () => {
+  it('gateways with a shared pool respect the lowest of their rate limits', async () => {
     const origin = { host: 'vpn', isPlainHttp: false, lastResponseAt: -Infinity, lastDateHeader: undefined };
     const pool = new SharedPool(undefined, origin, () => Promise.reject(new Error('none')));
     const [slow, quick, any] = [{}, {}, {}];

@@ -17,7 +17,7 @@ it('CI tests the oldest and newest undici that package.json allows', () => {
 });
 
 // Runs only in scripts/test-undici.mjs, which installs another release.
-it.runIf(process.env['GATEWAY_UNDICI'])('the tests load the requested release of undici', async () => {
+it.runIf(process.env['GATEWAY_UNDICI'])('the tests use the requested release of undici', async () => {
   const { Client } = await import('undici');
   const { createRequire } = await import('node:module');
   const asked = createRequire(__filename)(process.env['GATEWAY_UNDICI'] ?? '') as { Client: unknown };

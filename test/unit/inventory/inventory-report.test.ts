@@ -33,7 +33,7 @@ describe('planRollout', () => {
     expect(planRollout(options, total).ends).toEqual(ends);
   });
 
-  it('planRollout returns concurrency, canary and maximum failures', () => {
+  it('planRollout returns concurrency, canary and the maximum number of failures', () => {
     expect(planRollout({}, 200)).toEqual({ concurrency: 16, canary: 0, ends: [200], maxFailures: Infinity });
     expect(planRollout({ concurrency: 256, canary: 3, maxFailures: '2.5%' }, 200)).toMatchObject({
       concurrency: 256,
@@ -106,7 +106,7 @@ describe('createManyReport', () => {
     expect(countResults([])).toEqual({ total: 0, ok: 0, failed: 0, skipped: 0 });
   });
 
-  it('createManyReport sums the costs of all appliances and joins their plans', () => {
+  it('createManyReport adds up the costs of all appliances and joins their plans', () => {
     const results = [well('a'), failed('b'), well('c')];
     const envelopes = [cost(3, [request]), undefined, cost(4, [request, request])];
     const envelope = envelopeOf(results, { envelopes, dryRun: true });
@@ -174,12 +174,12 @@ describe('createManyReport', () => {
     expect(envelopeOf([], { started: 1000 }).ms).toBe(123.5);
   });
 
-  it('createManyReport has a line of text for each failure', () => {
+  it('createManyReport writes one line of text for each failure', () => {
     expect(envelopeOf([well('a')]).text).toBe('');
     expect(envelopeOf([failed('a'), well('b'), skipped('c'), failed('d')]).text).toBe('a: TIMEOUT: No answer.\nd: TIMEOUT: No answer.');
   });
 
-  it('createManyReport aggregates the data where the operation can', () => {
+  it('createManyReport combines the data of all appliances if the operation supports it', () => {
     const results = [well('a', { data: ['x'] }), failed('b')];
     expect(toManyAppliancesData(results, 'sessions.list')).toEqual({ total: 2, ok: 1, failed: 1, skipped: 0, results });
     expect(createManyReport(reported(results)).data).toEqual(toManyAppliancesData(results, 'sessions.kill-user'));
@@ -194,7 +194,7 @@ describe('createManyReport', () => {
     expect(toFailedResult('a', fault)).toEqual(failed('a', false));
   });
 
-  it('createManyReport reports the first error of an operation whose items partly failed', () => {
+  it('createManyReport reports the first error of an operation that failed for some items', () => {
     const item = (more: object): BulkResult['results'][number] => ({ item: 'x', ...more }) as BulkResult['results'][number];
     const many = { total: 3, ok: 1, failed: 2, results: [item({ ok: true }), item({ ok: false, error }), item({ ok: false, error })] };
     expect(findPartialFailure(many)).toEqual({ code: 'TIMEOUT', message: '2 of 3 failed: No answer.' });

@@ -176,7 +176,7 @@ describe('parseInventory', () => {
     expect(await measure(40_000)).toBeLessThan(1000);
   });
 
-  it('parseInventory agrees with JSON.parse on random texts', () => {
+  it('parseInventory parses random texts like JSON.parse', () => {
     const parts = ['[', ']', '{', '}', ',', ':', '"a"', '1', '-', '0.5', 'e9', 'true', 'null', ' ', '\n', '"\\u00e9"', '"\\x"', "'"];
     const isValid = (text: string): boolean => {
       try {
@@ -246,7 +246,7 @@ describe('readEntries', () => {
     [undefined, []],
     [null, []],
     ['tag:x', ['tag:x']],
-  ])('readEntries reads tags in every notation: %j', async (tags, expected) => {
+  ])('readEntries accepts tags in the notation %j', async (tags, expected) => {
     expect((await take({ ...raw, tags }))[0]?.tags).toEqual(expected);
   });
 
@@ -283,7 +283,7 @@ describe('readEntries', () => {
     expect(await refused(entry)).toBe(message);
   });
 
-  it('readEntries rejects a repeated name and an unknown property with the valid ones', async () => {
+  it('readEntries rejects a repeated name, and an unknown property with the list of valid ones', async () => {
     const twice = await expectFailure(take(raw, { ...raw, name: 'b' }, raw));
     expect(twice.message).toBe('The inventory was not loaded. entry 3 (vpn-1): name: entry 1 has the same name.');
     const long = 'y'.repeat(70);
@@ -296,7 +296,7 @@ describe('readEntries', () => {
     expect(await take({ ...raw, name: 'a!b' }, { ...raw, name: 'a tag:b c' }, { ...raw, name: 'x'.repeat(200) })).toHaveLength(3);
   });
 
-  it('readEntries reports the lines of the first five faults and the number of the others', async () => {
+  it('readEntries reports the lines of the first five faults and the number of further faults', async () => {
     const lineOf = (index: number): Promise<number> => Promise.resolve(10 + index);
     const entries = Array.from({ length: 7 }, (_, index) => ({ name: `vpn-${index}` }));
     const check = ({ name }: InventoryEntry): void => void (name === 'vpn-0' || checkDefaults({ relm: name }));
@@ -320,7 +320,7 @@ describe('readEntries', () => {
     expect(await take(...many.slice(1))).toHaveLength(MAX_INVENTORY_ENTRIES);
   });
 
-  it('readEntries checks defaults like entries', () => {
+  it('readEntries checks defaults like appliances', () => {
     checkDefaults({ realm: 'x', timeout: 7, tls: { ca: 'x' }, proxy: { host: 'x' }, dryRun: true });
     const told = (defaults: object): string | undefined => {
       const error = getThrownError(() => checkDefaults(defaults as Record<string, unknown>));
@@ -342,7 +342,7 @@ describe('parseSelection', () => {
     return error?.message;
   };
 
-  it('parseSelection matches complete names and tags, with quotation marks around special characters', () => {
+  it('parseSelection matches complete names and tags, which need quotation marks if they have special characters', () => {
     expect(fits('a', 'a')).toBe(true);
     expect(fits('a', 'ab')).toBe(false);
     expect(fits('a*', 'ab')).toBe(true);
@@ -357,7 +357,7 @@ describe('parseSelection', () => {
     expect(fits('x'.repeat(10_000), 'x'.repeat(10_000))).toBe(true);
   });
 
-  it('parseSelection rejects invalid selections with the reason', () => {
+  it('parseSelection gives the reason when it rejects a selection', () => {
     const NONE = 'No appliance is selected. Enter names, tag:name, or * for all appliances of the inventory.';
     for (const none of ['', ' ', undefined, 7]) expect(told(none)).toBe(NONE);
     expect(told('x'.repeat(10_001))).toBe('The selection is longer than 10000 characters. Shorten it.');
@@ -376,7 +376,7 @@ describe('parseSelection', () => {
 });
 
 describe('credential sources', () => {
-  it('credential sources read sets from an object', () => {
+  it('credentials are read from an object', () => {
     const given = { default: { username: 'a' }, none: undefined as never };
     const source = credentialsFromObject(given);
     expect(source.read('default')).toEqual({ username: 'a' });
@@ -385,7 +385,7 @@ describe('credential sources', () => {
     expect(credentialsFromObject(given, 'the node').describeLocation('eu', 'apiKey')).toBe('Enter apiKey of the set eu in the node.');
   });
 
-  it('credential sources read sets from environment variables', () => {
+  it('credentials are read from environment variables', () => {
     const before = process.env['GATEWAY_A_B_SECOND_USERNAME'];
     process.env['GATEWAY_A_B_SECOND_USERNAME'] = 'x';
     try {
@@ -399,7 +399,7 @@ describe('credential sources', () => {
     );
   });
 
-  it('credential sources read sets from a folder without the line end of each file', () => {
+  it('credentials are read from a folder, without the line end of each file', () => {
     const folder = createTemporaryFolder();
     expect(credentialsFromFolder(folder).read('eu')).toEqual({});
     expect(credentialsFromFolder(join(folder, 'none')).read('eu')).toEqual({});

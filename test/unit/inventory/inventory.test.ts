@@ -68,7 +68,7 @@ describe('Inventory.read', () => {
     ]);
   });
 
-  it('Inventory.read detects the format by the name of the file', () => {
+  it('Inventory.read detects the format by the extension of the file name', () => {
     expect(['a.json', 'b.YAML', 'c.yml', 'd.csv'].map(detectInventoryFormat)).toEqual(['json', 'yaml', 'yaml', 'csv']);
     expect(() => detectInventoryFormat('e.xlsx')).toThrow('must end in');
   });
@@ -132,7 +132,7 @@ describe('a fault in an inventory', () => {
   });
 
   it.each(['password', 'totpSecret', 'apiKey', 'username', 'secondPassword', 'Password', 'shared-secret', 'token'])(
-    'a fault in an inventory is reported for a secret without quoting it: %s',
+    'a fault in an inventory is reported for a secret without showing the secret: %s',
     async (name) => {
       for (const [text, format] of [
         [JSON.stringify([{ ...entry, [name]: 'planted-secret' }]), 'json'],
@@ -146,13 +146,13 @@ describe('a fault in an inventory', () => {
     },
   );
 
-  it('a fault in an inventory is reported without quoting the text, even if a value is malformed', async () => {
+  it('a fault in an inventory is reported without quoting the file, even if a value is malformed', async () => {
     for (const value of ['*planted-secret', '"planted-secret', '@planted-secret', '[planted-secret', '{planted-secret: }}'])
       expect(await refusal(`- name: a\n  password: ${value}\n  url: https://a\n`, 'yaml')).not.toContain('planted');
     expect(await refusal('[{"password": planted-secret}]', 'json')).not.toContain('planted');
   });
 
-  it('a fault in an inventory is reported for the first five entries, with the number of the others', async () => {
+  it('a fault in an inventory is reported for the first five entries, with the number of further entries', async () => {
     expect(await refusal(JSON.stringify(Array.from({ length: 9 }, () => ({ url: 'https://a' }))), 'json')).toMatch(/And 4 more\.$/);
   });
 
@@ -167,7 +167,7 @@ describe('a fault in an inventory', () => {
     expect(inventory.appliances.map(({ name }) => name)).toEqual(['vpn-1']);
   });
 
-  it('a fault in an inventory is found in linear time', async () => {
+  it('a fault in a large inventory is found in linear time', async () => {
     const nested = `${'- '.repeat(5000)}x`;
     await expect(read(nested, 'yaml')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
     const laughs = [
@@ -203,7 +203,7 @@ describe('Inventory.select', () => {
     ['"host:8443"', 'host:8443'],
     ['!tag:"eu"', 'boston-1 new york'],
     ['nobody', ''],
-  ])('Inventory.select selects by %s', (selection, names) => {
+  ])('Inventory.select accepts %s', (selection, names) => {
     expect(
       inventory
         .select(selection)
@@ -288,7 +288,7 @@ describe('an appliance of an inventory', () => {
     return error.message;
   };
 
-  it('an appliance of an inventory has typed settings from texts and numbers, and its own values replace the defaults', async () => {
+  it('an appliance of an inventory has typed settings, and its own values replace the defaults', async () => {
     const properties = { realm: 7, timeout: ' 10 ', connections: 4, dryRun: 'true', log: false, vendor: '5' };
     const { inventory, settings } = await taking([{ ...entry, ...properties }], { defaults: { realm: 'x', brand: 'y', rate: '1.5' } });
     inventory.findAppliance('vpn-1')?.gateway();
@@ -301,13 +301,13 @@ describe('an appliance of an inventory', () => {
     ]);
   });
 
-  it('an appliance of an inventory is rejected with the invalid property', async () => {
+  it('an appliance of an inventory with an invalid property is rejected with the name of the property', async () => {
     for (const timeout of ['soon', ' ', '1e999']) expect(await told({ timeout })).toContain('timeout must be a number.');
     for (const dryRun of ['maybe', ' ']) expect(await told({ dryRun })).toContain('dryRun must be true or false.');
     expect(await told({ url: 7 })).toContain('url must be a text such as https://vpn.example.com.');
   });
 
-  it('an appliance of an inventory is loaded before its credentials exist, for every kind of login', async () => {
+  it('an appliance of an inventory can be loaded before its credentials exist, for every kind of login', async () => {
     const logins = [{ login: 'key' }, { realm: 'R', secondFactor: 'totp' }, { realm: 'R', secondFactor: 'password' }];
     const { inventory, settings } = await taking(
       logins.map((login, index) => ({ ...login, name: `vpn-${index}`, url: 'https://a', credentials: 'lab' })),
@@ -332,7 +332,7 @@ describe('an appliance of an inventory', () => {
     expect(inventory.findAppliance('vpn-1')?.url).toBe('');
   });
 
-  it('an appliance of an inventory keeps its gateway when the list is loaded again and reads credentials only at the first use', async () => {
+  it('an appliance of an inventory keeps its gateway after a reload and reads its credentials only at the first use', async () => {
     const asked: string[] = [];
     let there = true;
     const read = (set: string) => (asked.push(set), there ? sets.default : {});
@@ -369,7 +369,7 @@ describe('allowed hosts of an inventory', () => {
     return inventory.appliances.map((appliance) => getThrownError(() => appliance.gateway())?.message);
   }
 
-  it('allowed hosts of an inventory are those of the first list, for each credential set separately', async () => {
+  it('the allowed hosts of an inventory are those of its first load, for each credential set separately', async () => {
     const first = [at('a', 'vpn.example.com'), at('b', 'eu.example.com:8443', 'eu')];
     const second = [...first, at('c', 'VPN.example.com:443'), at('d', 'vpn.example.com:8443'), at('e', 'vpn.example.com', 'eu')];
     const refused = (name: string, set: string, host: string): string =>
@@ -396,7 +396,7 @@ describe('allowed hosts of an inventory', () => {
     expect((await load(patterns, [], added)).map((message) => message === undefined)).toEqual(expected);
   });
 
-  it.each(['', 'https://a', 'a b', '=a', 'eu=', 'a=b=c'])('allowed hosts of an inventory reject the pattern %j', (pattern) => {
+  it.each(['', 'https://a', 'a b', '=a', 'eu=', 'a=b=c'])('an inventory rejects the allowed host pattern %j', (pattern) => {
     expect(() => new Inventory({ allowedHosts: [pattern] })).toThrow('allowedHosts: ');
   });
 });
@@ -435,7 +435,7 @@ describe('guards of the defaults of an inventory', () => {
     else expect(result).toMatch(/entry 1 \(a\): \w+: the defaults of the inventory set a stricter value/);
   });
 
-  it('guards of the defaults of an inventory reject a TLS configuration without verification', async () => {
+  it('an entry of an inventory cannot switch off the certificate verification that the defaults require', async () => {
     const configurations: Record<string, { rejectUnauthorized: boolean }> = {
       on: { rejectUnauthorized: true },
       off: { rejectUnauthorized: false },
@@ -466,7 +466,7 @@ describe('GatewayRegistry', () => {
   const settings = { url: 'https://127.0.0.1:1', realm: 'R', username: 'a', password: 'b', tls: { ca: 'x', servername: 'y' } };
   const { url, tls, ...more } = settings;
 
-  it('GatewayRegistry shares gateways by their settings, in any order of properties', () => {
+  it('GatewayRegistry shares a gateway between equal settings, whatever the order of the properties', () => {
     const gateways = new GatewayRegistry();
     onTestFinished(() => gateways.close());
     const { gateway } = gateways.acquire(settings);
@@ -519,7 +519,7 @@ describe('an unchanged appliance', () => {
 
   const credentials = { default: { username: 'api-admin', password: 'simulator' } };
 
-  it('an unchanged appliance keeps its gateway, API key and connections across inventories of one registry', async () => {
+  it('an unchanged appliance keeps its gateway, API key and connections when another inventory is loaded', async () => {
     const gateways = new GatewayRegistry({}, 50);
     const options = { defaults: { ...defaults, tls: { ca: fleet.ca } }, credentials, gateways };
     const [first, second] = fleet.appliances;
@@ -549,7 +549,7 @@ describe('an unchanged appliance', () => {
     await eventually(() => expect([first?.openConnections, second?.openConnections]).toEqual([0, 0]));
   });
 
-  it('an unchanged appliance stays open while one of its operations runs', async () => {
+  it('an unchanged appliance keeps its gateway open while one of its operations runs', async () => {
     const gateways = new GatewayRegistry({}, 1);
     const inventory = new Inventory({ defaults: { ...defaults, tls: { ca: fleet.ca } }, credentials, gateways });
     await inventory.loadEntries(fleet.entries);

@@ -79,7 +79,7 @@ describe('runOnMany', () => {
     expect(envelope.text).toBe('');
   });
 
-  it('runOnMany omits the data of a read if withData is false, and reports each finished appliance', async () => {
+  it('runOnMany omits the data of reads without withData, and reports each finished appliance', async () => {
     const told: unknown[] = [];
     const progress: unknown[] = [];
     const { data } = await on(
@@ -98,7 +98,7 @@ describe('runOnMany', () => {
     expect(progress.at(-1)).toEqual({ done: 9, total: 9, failed: 0 });
   });
 
-  it('runOnMany succeeds with the names of the failed appliances if only some failed', async () => {
+  it('runOnMany succeeds if some appliances succeeded, and names the failed ones', async () => {
     breaks('vpn-002', 'vpn-005');
     const { data, envelope } = await on('vpn-00*', SESSIONS);
     expect([data.ok, data.failed, envelope.ok]).toEqual([7, 2, false]);
@@ -115,7 +115,7 @@ describe('runOnMany', () => {
     expect(error.cause).toMatchObject({ ok: false, code: 'NOT_FOUND', total: 2, failed: 2, results: [{ ok: false }, { ok: false }] });
   });
 
-  it('runOnMany does nothing for a selection without matches and says so', async () => {
+  it('runOnMany sends nothing for a selection without matches, and says so', async () => {
     const { data, envelope } = await on('tag:nowhere', KILL, { name: 'j.doe' });
     expect([data.total, envelope.ok, envelope.changed]).toEqual([0, true, false]);
     expect(envelope.summary).toContain('no appliance matches tag:nowhere.');
@@ -138,7 +138,7 @@ describe('runOnMany', () => {
     expect(envelope.ok).toBe(false);
   });
 
-  it('runOnMany accepts an input for each appliance', async () => {
+  it('runOnMany accepts a separate input for each appliance', async () => {
     someone('vpn-001', 'vpn-002');
     const targets = inventory.select('vpn-001 | vpn-002');
     const { data } = await runOnMany(targets, KILL, ({ name }) => ({ name: name === 'vpn-001' ? 'j.doe' : 'nobody' }));
@@ -168,7 +168,7 @@ describe('runOnMany', () => {
   });
 
   describe('a canary of runOnMany', () => {
-    it('a canary of runOnMany is all that is contacted if it fails', async () => {
+    it('a failing canary of runOnMany prevents any request to the other appliances', async () => {
       breaks('vpn-002');
       const { data, envelope } = await on('*', SESSIONS, {}, { canary: 3 });
       expect([data.ok, data.failed, data.skipped]).toEqual([2, 1, COUNT - 3]);
@@ -178,7 +178,7 @@ describe('runOnMany', () => {
       expect(envelope.summary).toMatch(/; failed: 1 \(vpn-002\); not started: 27, because the canary failed\.$/);
     });
 
-    it('a canary of runOnMany is an error if its only appliance fails', async () => {
+    it('a failing canary of one appliance makes runOnMany fail', async () => {
       breaks('vpn-001');
       const error = await failureOf(on('*', SESSIONS, {}, { canary: 1 }));
       expect(error.cause).toMatchObject({ ok: false, code: 'NOT_FOUND', skipped: COUNT - 1, stopped: 'canary', message: error.message });
@@ -187,7 +187,7 @@ describe('runOnMany', () => {
       expect(touched()).toEqual(['vpn-001']);
     });
 
-    it('a canary of runOnMany lets the others start only after it succeeded', async () => {
+    it('a canary of runOnMany must succeed before the other appliances are contacted', async () => {
       let answer = (): void => undefined;
       fleet.getAppliance('vpn-002').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
       const run = on('*', SESSIONS, {}, { canary: 2 });
@@ -253,7 +253,7 @@ describe('runOnMany', () => {
     expect(touched()).toEqual([]);
   });
 
-  it('runOnMany limits a destroying operation to 25 appliances by default; a dry run plans all', async () => {
+  it('runOnMany limits a destroying operation to 25 appliances by default, but plans all in a dry run', async () => {
     someone('vpn-001', 'vpn-030');
     expect(await failureOf(on('*', KILL, { name: 'j.doe' }))).toMatchObject({ code: 'LIMIT' });
     const limit = await failureOf(on('*', SESSIONS, {}, { maxAppliances: 29 }));
@@ -273,7 +273,7 @@ describe('runOnMany', () => {
     expect((await on('*', KILL, { name: 'j.doe' }, { maxAppliances: COUNT })).data.ok).toBe(COUNT);
   });
 
-  it('runOnMany starts nothing more after an abort and reports what was done', async () => {
+  it('runOnMany starts nothing new after an abort, and reports what was done', async () => {
     const stop = new AbortController();
     fleet.getAppliance('vpn-003').fault({ match: isRead, hang: true });
     const run = failureOf(on('*', SESSIONS, {}, { signal: stop.signal, concurrency: 1 }));
@@ -298,7 +298,7 @@ describe('runOnMany', () => {
       },
     }));
 
-  it('runOnMany applies its limit of appliances and removes its abort listener', async () => {
+  it('runOnMany applies maxAppliances and removes its abort listener', async () => {
     const { signal } = new AbortController();
     const told = async (count: number, operation: string, options: RunOnManyOptions = {}): Promise<[string, unknown]> => {
       const { message, cause } = await failureOf(runOnMany(bare(count), operation, { name: 'j.doe' }, { signal, ...options }));
@@ -317,7 +317,7 @@ describe('runOnMany', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('runOnMany passes parts with their appliance and uses the given translation', async () => {
+  it('runOnMany reports the appliance of each part, and uses the given translation', async () => {
     someone('vpn-001');
     const parts: unknown[] = [];
     const summaries: unknown[] = [];
@@ -342,7 +342,7 @@ describe('runOnMany', () => {
     await on('vpn-001', KILL, { name: 'j.doe' });
   });
 
-  it('runOnMany reports invalid settings of one appliance as its failure', async () => {
+  it('runOnMany reports invalid settings of one appliance as a failure of that appliance', async () => {
     const other = new Inventory({ defaults: { realm: 'x' } });
     await other.loadEntries([{ name: 'bare', url: 'https://127.0.0.1:1' }]);
     const { data } = await runOnMany([...other.appliances, ...inventory.select('vpn-001')], SESSIONS, {});
@@ -356,7 +356,7 @@ describe('runOnMany', () => {
   });
 
   describe('approval in runOnMany', () => {
-    it('one approval is requested for all appliances, and the run sends what was approved', async () => {
+    it('runOnMany requests one approval for all appliances, and sends what was approved', async () => {
       someone('vpn-002', 'vpn-004');
       const asked: unknown[] = [];
       const { data, envelope } = await on(
@@ -380,7 +380,7 @@ describe('runOnMany', () => {
       expect(fleet.appliances.map(writes).reduce((a, b) => a + b)).toBe(2);
     });
 
-    it('an approval shows the planned changes of each appliance in the given language', async () => {
+    it('the approval request of runOnMany shows the planned changes of each appliance in the given language', async () => {
       const asked: unknown[] = [];
       const targets = inventory.select('vpn-001 | vpn-002');
       const role = (description: string) => ({ path: 'users/user-roles/user-role/Users', body: { description } });
@@ -413,7 +413,7 @@ describe('runOnMany', () => {
       expect([error.code, touched()]).toEqual(['NOT_FOUND', ['vpn-001']]);
     });
 
-    it('an approval sends nothing if it is declined', async () => {
+    it('runOnMany sends nothing if the approval is declined', async () => {
       someone('vpn-002');
       const declined = new GatewayError('DECLINED', 'No.');
       const run = on('vpn-00*', KILL, { name: 'j.doe' }, { approve: () => Promise.reject(declined) });
@@ -423,7 +423,7 @@ describe('runOnMany', () => {
       await on('vpn-002', KILL, { name: 'j.doe' });
     });
 
-    it('an approval does not cover sessions that started after the plan', async () => {
+    it('an approval of runOnMany does not cover sessions that started after the plan', async () => {
       someone('vpn-002');
       const { data } = await on(
         'vpn-00*',
@@ -442,7 +442,7 @@ describe('runOnMany', () => {
       await on('vpn-00*', KILL, { name: 'j.doe' });
     });
 
-    it('an approval starts nothing more after a failed canary and leaves no run waiting', async () => {
+    it('runOnMany starts nothing more after a failed canary, even with an approval, and leaves no run waiting', async () => {
       someone('vpn-001', 'vpn-002', 'vpn-003');
       fleet.getAppliance('vpn-001').fault({ match: ({ method }) => method === 'DELETE', status: 422, body: '{}' });
       const run = on('vpn-00*', KILL, { name: 'j.doe' }, { canary: 1, approve: () => Promise.resolve({ by: null, at: 'now' }) });
@@ -452,7 +452,7 @@ describe('runOnMany', () => {
       await on('vpn-00*', KILL, { name: 'j.doe' });
     });
 
-    it('an approval sends nothing if the run is aborted meanwhile, and is not asked for a dry run or a read', async () => {
+    it('runOnMany sends nothing if it is aborted before the approval, and asks for none in a dry run or a read', async () => {
       someone('vpn-002');
       const stop = new AbortController();
       const asked = () => Promise.reject(new Error('asked'));
@@ -469,12 +469,12 @@ describe('runOnMany', () => {
       await on('vpn-002', KILL, { name: 'j.doe' });
     });
 
-    it('approval is not requested if nothing would be sent', async () => {
+    it('runOnMany does not request approval if nothing would be sent', async () => {
       const { envelope } = await on('vpn-00*', KILL, { name: 'j.doe' }, { approve: () => Promise.reject(new Error('asked')) });
       expect(envelope).toMatchObject({ ok: true, changed: false });
     });
 
-    it('an approval reports appliances whose plan failed', async () => {
+    it('the approval request of runOnMany lists appliances whose plan failed', async () => {
       someone('vpn-001');
       breaks('vpn-002');
       const { data } = await on('vpn-001 | vpn-002', KILL, { name: 'j.doe' }, { approve: () => Promise.resolve({ by: null, at: 'now' }) });

@@ -62,7 +62,7 @@ describe('parseLine', () => {
   const [first = { text: '', hash: '' }, second = { text: '', hash: '' }] = chain({}, {});
   const bytes = Buffer.from(first.text.trimEnd());
 
-  it('parseLine checks a line by its bytes, and returns the hashes that the next line may refer to', () => {
+  it('parseLine checks the bytes of a line, and returns the hashes that the next line may refer to', () => {
     expect(parseLine(bytes)).toEqual({ line: JSON.parse(first.text) as unknown, problem: undefined, hashes: [first.hash, first.hash] });
     expect(first.hash).toBe(sha256(first.text.slice(0, first.text.lastIndexOf(',"hash"'))));
     const changed = Buffer.from(bytes.toString().replace('vpn-1', 'vpn-2'));
@@ -136,7 +136,7 @@ describe('verifyJournal', () => {
     expect(await wrongIn(createJournal(lines))).toEqual(expected);
   });
 
-  it('verifyJournal reports an incomplete line of a running process unless it becomes complete', async () => {
+  it('verifyJournal reports an incomplete line of a running process unless the line is completed', async () => {
     const [first, second] = chain({}, {});
     const lives = toFileName(1, '20261120', HOST_HASH, process.ppid);
     const half = second?.text.slice(0, 40) ?? '';
@@ -155,7 +155,7 @@ describe('verifyJournal', () => {
     expect(await wrongIn(folder)).toEqual([]);
   });
 
-  it('verifyJournal reports each missing file or line once, and nothing else about a damaged file', async () => {
+  it('verifyJournal reports each missing file or line once, and reports only the damage of a damaged file', async () => {
     const [first, second, third] = chain({}, {}, {});
     const link = { file: toFileName(1), hash: third?.hash };
     const folder = createJournal([first, second, third] as { text: string }[]);
@@ -182,7 +182,7 @@ describe('listJournalEntries', () => {
   const idsIn = async (folder: string, more: object = {}): Promise<string[]> =>
     (await listJournalEntries(folder, { ...filter, ...more })).map(({ id }) => id);
 
-  it('listJournalEntries returns entries within the given times, the newest first', async () => {
+  it('listJournalEntries returns the entries within the given time range, the newest first', async () => {
     const folder = createJournal(
       chain(
         { at: toTime(1) },
@@ -200,7 +200,7 @@ describe('listJournalEntries', () => {
     expect(await idsIn(folder, { appliance: 'vpn-2' })).toEqual([]);
   });
 
-  it('listJournalEntries returns each entry once, completed, with the time of its announcement and without chain fields', async () => {
+  it('listJournalEntries returns each completed entry once, with the time of its announcement and without chain fields', async () => {
     const folder = createJournal(chain({ at: toTime(1), ok: null, kept: 'k1' }, { id: 'e-1', at: toTime(2), kept: 'k2' }, { ok: null }));
     const [entry, other] = await listJournalEntries(folder, filter);
     expect(other).toMatchObject({ id: 'e-3', ok: null });
@@ -211,7 +211,7 @@ describe('listJournalEntries', () => {
     expect(foundEntries.map((one) => one && [one.entry.id, one.undoParts])).toEqual([['e-3', []], undefined, ['e-1', kept]]);
   });
 
-  it('listJournalEntries skips files of earlier days, but no line of the others', async () => {
+  it('listJournalEntries skips files of earlier days, but no line of other files', async () => {
     const folder = createJournal('garbage\n', toFileName(1, '20261119'));
     createJournal(chain({}), toFileName(2), folder);
     writeFileSync(join(folder, `x${toFileName(3)}`), 'garbage\n');
@@ -229,14 +229,14 @@ describe('listJournalEntries', () => {
     expect(error.message).toBe(`Line 2 of ${toFileName(1)} is invalid: it was changed. Verify the journal.`);
   });
 
-  it('listJournalEntries reads a last line without line end, and skips an incomplete one', async () => {
+  it('listJournalEntries reads a last line without a line end, and skips an incomplete one', async () => {
     const [first, second] = chain({}, {});
     expect(await idsIn(createJournal(`${first?.text}${second?.text.trimEnd()}`))).toEqual(['e-2', 'e-1']);
     expect(await idsIn(createJournal(`${first?.text}${second?.text.slice(0, -9)}`))).toEqual(['e-1']);
     expect((await expectFailure(idsIn(createJournal(`${first?.text}garbage`)))).message).toContain('Line 2 of');
   });
 
-  it('listJournalEntries returns nothing from a new folder, and throws for an unreadable one', async () => {
+  it('listJournalEntries returns nothing for an empty folder, and throws for an unreadable folder', async () => {
     expect(await idsIn(join(createTemporaryFolder(), 'none'))).toEqual([]);
     const folder = join(createTemporaryFolder(), 'file');
     writeFileSync(folder, '');
@@ -245,7 +245,7 @@ describe('listJournalEntries', () => {
     expect(error.message).toContain('cannot be read');
   });
 
-  it('listJournalEntries parses a time from a flow', () => {
+  it('listJournalEntries accepts a time given by a flow', () => {
     expect(parseTime('since', undefined)).toBeUndefined();
     expect(parseTime('since', AT)).toEqual(new Date(AT));
     expect(parseTime('since', '1763625600000')).toEqual(new Date(1_763_625_600_000));
@@ -344,7 +344,7 @@ describe('JournalWriter', () => {
   let times = 0;
   const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
 
-  it('JournalWriter is one per folder however the path is written, gives each entry an id, and chains its lines', async () => {
+  it('JournalWriter exists once per folder however its path is written, gives each entry an id, and chains its lines', async () => {
     const folder = createTemporaryFolder();
     const writer = JournalWriter.forFolder(folder);
     expect(JournalWriter.forFolder(`${folder}/x/..`)).toBe(writer);
@@ -369,7 +369,7 @@ describe('JournalWriter', () => {
   it.each([
     ['ends where it ended', {}, 1],
     ['is left to lie where that cannot be', { truncate: broken }, 2],
-  ])('JournalWriter reports a full disk, and its file %s', async (_what, more, count) => {
+  ])('JournalWriter reports a full disk, and then its file %s', async (_what, more, count) => {
     const folder = createTemporaryFolder();
     const writer = JournalWriter.forFolder(folder);
     await writer.announce(entryFields, undefined);
@@ -407,7 +407,7 @@ describe('JournalWriter', () => {
     expect(apart.map((line) => (JSON.parse(line) as { before: unknown }).before)).toEqual([{ count: 0 }, { count: 1 }]);
   });
 
-  it('JournalWriter chains lines that arrive during a write, each with its own undo data', async () => {
+  it('JournalWriter chains lines that arrive during a write, and each keeps its undo data', async () => {
     const folder = createTemporaryFolder();
     const writer = JournalWriter.forFolder(folder);
     const ids: Promise<string>[] = [];
@@ -424,7 +424,7 @@ describe('JournalWriter', () => {
     expect(kept.map((line) => JSON.parse(line) as unknown)).toEqual(all);
   });
 
-  it('JournalWriter starts a new file when its own was removed', async () => {
+  it('JournalWriter starts a new file if its file was removed', async () => {
     const folder = createTemporaryFolder();
     const writer = JournalWriter.forFolder(folder);
     await writer.announce(entryFields, undefined);
@@ -435,7 +435,7 @@ describe('JournalWriter', () => {
     expect((await verifyJournal(folder)).broken).toMatchObject([{ line: 0, why: expect.stringContaining('it is missing') as string }]);
   });
 
-  it('JournalWriter reports a folder that cannot be created, and writes once it can', async () => {
+  it('JournalWriter reports a folder that cannot be created, and writes as soon as it can', async () => {
     const folder = join(createTemporaryFolder(), 'journal');
     writeFileSync(folder, '');
     const writer = JournalWriter.forFolder(folder);
@@ -446,7 +446,7 @@ describe('JournalWriter', () => {
     expect(readAllJournalLines(`${folder}-2`)).toHaveLength(1);
   });
 
-  it('JournalWriter starts one file per day, which follows the ends of the earlier files', async () => {
+  it('JournalWriter starts one file per day, whose first line refers to the last lines of earlier files', async () => {
     const lines = chain({}, {});
     const folder = createJournal(lines);
     await JournalWriter.forFolder(folder).announce(entryFields, undefined);

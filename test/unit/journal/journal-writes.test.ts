@@ -70,7 +70,7 @@ describe('a write with a journal', () => {
   });
 
   it.each([true, false])(
-    'a write with a journal reads again after waiting for another write, also of the same gateway (%s)',
+    'a write with a journal reads the resource again after waiting for another write, even of the same gateway (%s)',
     async (same) => {
       const { simulator, gateway, journal } = await startWithJournal();
       let release = (): void => undefined;
@@ -92,7 +92,7 @@ describe('a write with a journal', () => {
     },
   );
 
-  it('a write with a journal waits for the write that creates the same item, but not for other items', async () => {
+  it('a write with a journal waits for a write that creates the same item, but not for other items', async () => {
     const { simulator, gateway } = await startWithJournal();
     let release = (): void => undefined;
     simulator.fault({
@@ -131,7 +131,7 @@ describe('a write with a journal', () => {
     expect(server.values.get('description')).toBe('of before');
   });
 
-  it('a write with a journal records and undoes a field, also if the appliance shows no field by itself', async () => {
+  it('a write of a field is recorded and can be undone, even if the appliance does not show the field alone', async () => {
     const { simulator, gateway } = await startWithJournal();
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path.endsWith('/enabled'), times: Infinity, status: 404 });
     const before = serializeConfiguration(simulator);
@@ -149,7 +149,7 @@ describe('a write with a journal', () => {
   });
 
   it.each([403, 404, 500, 'x', '{}', '{"system-information":{"serial-number":7}}'])(
-    'a write with a journal records no serial number if the appliance does not show it (%s), and asks only once',
+    'a write is recorded without a serial number if the appliance does not show one (%s), and asks for it only once',
     async (answer) => {
       const { simulator, gateway } = await startWithJournal();
       const fault = typeof answer === 'number' ? { status: answer } : { body: answer };
@@ -162,14 +162,14 @@ describe('a write with a journal', () => {
     },
   );
 
-  it('a write with a journal is not sent if the serial number cannot be asked because of the connection', async () => {
+  it('a write with a journal is not sent if the serial number cannot be read because of a connection failure', async () => {
     const { simulator, gateway } = await startWithJournal();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: Infinity, cut: 'before-headers' });
     expect((await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'a' } }))).code).toBe('CONNECTION');
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('a write with a journal records its query, omits empty fields, and names the initiator only if there is one', async () => {
+  it('a journal entry contains the query of the write, omits empty fields, and names the initiator if there is one', async () => {
     const { simulator, gateway } = await startWithJournal();
     await gateway.run('request.post', { path: 'license/license-key', query: { action: 'x' }, body: { a: '1' } }).catch(() => undefined);
     await gateway.run('config.delete', { path: 'users/user-roles/user-role/Unused' }, { initiator: { actor: 'j.doe' } });
@@ -184,7 +184,7 @@ describe('a write with a journal', () => {
     expect(posted).toMatchObject({ actor: null, undo: false, diff: null, request: { query: { action: 'x' }, body: { a: '1' } } });
   });
 
-  it('a write outside the configuration waits for no other write and has no difference', async () => {
+  it('a write outside the configuration does not wait for other writes and has no difference in the journal', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 1 });
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -197,7 +197,7 @@ describe('a write with a journal', () => {
       expect(entry).toMatchObject({ ok: true, changed: true, diff: null, undo: false });
   });
 
-  it('a write with an unreadable earlier state is recorded without undo', async () => {
+  it('a write whose earlier state cannot be read is recorded without undo data', async () => {
     const { gateway, journal } = await startWithJournal();
     const path = 'configuration/users/user-roles/user-role';
     await expectFailure(gateway.run('request.post', { path, body: { description: 'x' } }));
@@ -218,7 +218,7 @@ describe('a write with a journal', () => {
     expect(await fetchJournalEntries(gateway)).toMatchObject([{ ok: false, code: 'OUTCOME_UNKNOWN', changed: null, undo: true }]);
   });
 
-  it('a write with a journal that is refused records its status and is not read afterwards', async () => {
+  it('a refused write is recorded with its status, and the resource is not read afterwards', async () => {
     const { simulator, gateway } = await startWithJournal();
     await expectFailure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }));
     expect(await fetchJournalEntries(gateway)).toMatchObject([
@@ -227,7 +227,7 @@ describe('a write with a journal', () => {
     expect(listRequestLines(simulator).at(-1)).toBe(`PUT ${TREE}/${ROLE}`);
   });
 
-  it('a write of only a secret counts as changed, although nothing comparable differs', async () => {
+  it('a write that changes only a secret is recorded as a change, although no comparable field differs', async () => {
     const { gateway } = await startWithJournal();
     const path = decodeURIComponent(USER.slice(TREE.length + 1));
     await gateway.run('config.update', { path, body: { 'password-cleartext': 's3cret-word' } });
@@ -235,7 +235,7 @@ describe('a write with a journal', () => {
   });
 
   it.each([ROLE, 'users/user-roles/user-role/New'])(
-    'a write with a journal that cannot be read afterwards records the intended change: %s',
+    'a write whose later state cannot be read is recorded with its intended change: %s',
     async (path) => {
       const { simulator, gateway } = await startWithJournal();
       const isExisting = path === ROLE;
@@ -253,7 +253,7 @@ describe('a write with a journal', () => {
     },
   );
 
-  it('a write with a journal succeeds even if its journal entry cannot be completed, and reports that', async () => {
+  it('a write succeeds even if its journal entry cannot be completed, and reports that', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     let full = false;
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: () => void (full = true) });
@@ -267,7 +267,7 @@ describe('a write with a journal', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('a write with a journal is written again if the journal file is removed meanwhile', async () => {
+  it('a journal entry is written again if the journal file was removed meanwhile', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const [lost = ''] = listJournalFiles(journal);
@@ -282,7 +282,7 @@ describe('a write with a journal', () => {
     expect(listRequests(simulator).filter(({ method }) => method === 'PUT')).toHaveLength(21);
   });
 
-  it('a write on another day starts a new file that follows the previous one', async () => {
+  it('the first write of another day starts a new journal file that refers to the previous one', async () => {
     const { gateway, journal } = await startWithJournal();
     const update = (description: string) => gateway.run('config.update', { path: ROLE, body: { description } });
     vi.useFakeTimers({ toFake: ['Date'], now: new Date(new Date().setUTCHours(23, 59, 59, 999)) });
@@ -305,7 +305,7 @@ describe('a write with a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: false, broken: [{ file: first, line: 1 }] });
   });
 
-  it('a write with a journal is not sent if the disk refuses the line, and the next line starts a new file', async () => {
+  it('a write is not sent if the disk refuses its journal line, and the next line starts a new file', async () => {
     const { simulator, gateway, journal } = await startWithJournal({ sessions: 3 });
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
@@ -321,7 +321,7 @@ describe('a write with a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true });
   });
 
-  it('a write with a journal shares one flush with all writes of the same turn', async () => {
+  it('writes of the same event loop turn share one flush of the journal', async () => {
     const writer = JournalWriter.forFolder(createTemporaryFolder());
     const entryFields = { at: '', appliance: 'vpn-1', operation: 'x', request: { method: 'PUT', path: '/' } } as EntryFields;
     const announce = (count: number) => Promise.all(Array.from({ length: count }, () => writer.announce(entryFields, undefined)));
@@ -336,7 +336,7 @@ describe('a write with a journal', () => {
     expect(flushes).toBe(2);
   });
 
-  it('a write with a journal is recorded on a file system that does not count names', async () => {
+  it('a journal works on a file system that does not report the number of names of a file', async () => {
     const { gateway } = await startWithJournal();
     await withPatchedFileHandles({ stat: async (own) => Object.assign((await own()) as unknown as object, { nlink: 0 }) }, async () => {
       await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });

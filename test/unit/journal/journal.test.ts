@@ -18,7 +18,7 @@ const PATH = `/api/v1/configuration/${ROLE}`;
 const USER = { server: 'System Local', username: 'j.doe', 'password-cleartext': 's3cret-word' };
 
 describe('a journal', () => {
-  it('a journal records each write with its request, announced and completed', async () => {
+  it('a journal records each write with its request before and after sending', async () => {
     const { gateway, journal } = await startWithJournal();
     const initiator = { node: 'Change (a1)', flow: 'Flow 1', actor: 'j.doe' };
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'new' } }, { initiator });
@@ -63,7 +63,7 @@ describe('a journal', () => {
     expect(await fetchJournalEntries(gateway)).toMatchObject([{ operation: 'sessions.kill-user', person: 'j.doe', ok: true }]);
   });
 
-  it('a journal is on the disk before the write is sent', async () => {
+  it('a journal line is on the disk before its write is sent', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     let announced: unknown;
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: () => (announced = readAllJournalLines(journal)) });
@@ -71,7 +71,7 @@ describe('a journal', () => {
     expect(announced).toMatchObject([{ status: null, request: { path: PATH } }]);
   });
 
-  it('a journal records every kind of write and failure, but no reads or plans', async () => {
+  it('a journal records every kind of write and failure, but no read and no plan', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 5 });
     await gateway.run('sessions.list');
     await gateway.run('config.update', { path: ROLE, body: { description: 'x' } }, { dryRun: true });
@@ -94,7 +94,7 @@ describe('a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true, entries: 7 });
   });
 
-  it('a journal contains no secret, and its undo data contains no sent secret', async () => {
+  it('a journal contains no secret, and its undo data contains no secret that was sent', async () => {
     const { gateway, journal } = await startWithJournal();
     await gateway.run('users.create', USER);
     await gateway.run('users.update', { ...USER, 'password-cleartext': 's3cret-other', fullname: 's3cret-other' });
@@ -125,7 +125,7 @@ describe('a journal', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('a journal stops writes after its folder was removed, and reports the loss once the folder is back', async () => {
+  it('a removed journal folder stops all writes, and the loss is reported when the folder is back', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const [lost = ''] = listJournalFiles(journal);
@@ -148,7 +148,7 @@ describe('a journal', () => {
     expect((await checkJournal(gateway)).broken).toMatchObject([{ file: lost, line: 0 }]);
   });
 
-  it('a journal is not created below a folder that does not exist, such as a share that is not mounted', async () => {
+  it('a journal is not created if its parent folder does not exist, because a share may not be mounted', async () => {
     const { simulator, gateway } = await startWithJournal({}, { journal: join(createTemporaryFolder(), 'share', 'journal') });
     expect((await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }))).code).toBe('BAD_CONFIG');
     expect(listWriteLines(simulator)).toEqual([]);
@@ -164,7 +164,7 @@ describe('a journal', () => {
       expect((await expectFailure(gateway.run(name))).code).toBe('BAD_CONFIG');
   });
 
-  it('a journal flushes once for many simultaneous writes, and reads nothing more for writes without undo', async () => {
+  it('a journal flushes once for many simultaneous writes, and reads nothing for writes without undo', async () => {
     const { simulator, gateway, journal } = await startWithJournal({ sessions: 100 });
     await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     let flushes = 0;
@@ -187,7 +187,7 @@ describe('journal.verify', () => {
     return running;
   }
 
-  it('journal.verify finds and names every changed byte', async () => {
+  it('journal.verify finds and reports every changed byte', async () => {
     const { gateway, journal } = await some();
     const [name = ''] = listJournalFiles(journal);
     const path = join(journal, name);
@@ -229,7 +229,7 @@ describe('journal.verify', () => {
     expect(await broken(a, b, c, d, e, f)).toEqual([]);
   });
 
-  it('journal.verify finds a missing file, and a cut end if another file follows', async () => {
+  it('journal.verify finds a missing file, and a cut end if a later file exists', async () => {
     const { journal: source } = await some();
     const [first = ''] = listJournalFiles(source);
     // The file of another process, which is gone.
@@ -253,7 +253,7 @@ describe('journal.verify', () => {
     expect((await checkJournal(gateway)).ok).toBe(true);
   });
 
-  it('journal.verify accepts an incomplete line at the end, but not of a running process', async () => {
+  it('journal.verify accepts an incomplete last line unless its process is still running', async () => {
     const { gateway, journal } = await some();
     const [name = ''] = listJournalFiles(journal);
     const path = join(journal, name);

@@ -59,7 +59,7 @@ describe.each([
   ['with a signing key', { signingKey: KEY }],
   ['without a signing key', {}],
 ])('a journal %s', (_name, more) => {
-  it('journal.undo does not undo from a planted file that repeats the id of an entry, and reports the file', async () => {
+  it('journal.undo ignores a planted file that repeats the id of an entry, and reports the file', async () => {
     const { simulator, gateway, journal } = await startWithJournal({}, more);
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const [announced, completed] = readAllJournalLines(journal);
@@ -82,7 +82,7 @@ describe.each([
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('the journal accepts an entry that the same process completed in its next file', async () => {
+  it('a journal accepts an entry that the same process completed in a later file', async () => {
     const { gateway, journal } = await startWithJournal({}, more);
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const { signer } = gateway;
@@ -101,7 +101,7 @@ describe.each([
 });
 
 describe('a signing key', () => {
-  it('a signing key reports lines of its appliance without a valid code, and uses none of them', async () => {
+  it('a signing key makes the journal report and ignore lines of its appliance without a valid signature', async () => {
     const { gateway, journal, simulator } = await startWithJournal({}, { signingKey: KEY });
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const [announced] = readAllJournalLines(journal);
@@ -122,7 +122,7 @@ describe('a signing key', () => {
     for (const one of [other, foreign]) one.close();
   });
 
-  it('a signing key does not undo with data for another path than that of the request', async () => {
+  it('journal.undo with a signing key ignores undo data for another path than that of the request', async () => {
     const { gateway, journal, simulator } = await startWithJournal({}, { name: 'vpn-1' });
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const [announced] = readAllJournalLines(journal);
@@ -137,7 +137,7 @@ describe('a signing key', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('a signing key is refused when it is short, and is masked like every secret', async () => {
+  it('a signing key that is too short is refused, and a valid one is masked like every secret', async () => {
     expect(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), signingKey: 'short' })).toThrow(
       /signingKey has fewer than 16/,
     );
@@ -147,7 +147,7 @@ describe('a signing key', () => {
     expect(simulator.url).toBeTruthy();
   });
 
-  it('a signing key makes a containment record without a valid code unusable, and reports its file', async () => {
+  it('a containment record without a valid signature is ignored, and its file is reported', async () => {
     const folder = createTemporaryFolder();
     const signer = new RecordSigner(KEY);
     const record = {
@@ -171,7 +171,7 @@ describe('a signing key', () => {
     resetContainmentStores();
   });
 
-  it('a signing key makes a state of a watch unusable in which a line was added, changed or removed', async () => {
+  it('a watch state with an added, changed or removed line is ignored if there is a signing key', async () => {
     const file = join(createTemporaryFolder(), 'watch.jsonl');
     const signer = new RecordSigner(KEY);
     const state = new WatchStateFile(file, 'id', signer);
@@ -194,7 +194,7 @@ describe('a signing key', () => {
     expect((await expectFailure(new WatchStateFile(file, 'id', new RecordSigner(`${KEY}2`)).load())).message).toContain('no valid code');
   });
 
-  it('a signing key removes a lock that a process without the key left, and reports it', async () => {
+  it('a lock file that a process without the signing key left is removed and reported', async () => {
     const file = join(createTemporaryFolder(), 'contained.lock');
     // A lock of a living process on this machine.
     await withLockFile(file, () => Promise.resolve(renameSync(file, `${file}.holder`)));
@@ -213,7 +213,7 @@ describe('a signing key', () => {
 });
 
 describe('a journal that was lost', () => {
-  it('a journal that was lost is noticed after a restart, and its folder is not created again', async () => {
+  it('a lost journal folder is noticed after a restart, and is not created again', async () => {
     const folder = join(createTemporaryFolder(), 'journal');
     const stateFolder = join(createTemporaryFolder(), 'state');
     await JournalWriter.forFolder(folder, stateFolder).announce(ENTRY_FIELDS, undefined);
@@ -234,7 +234,7 @@ describe('a journal that was lost', () => {
     expect(await verifyJournal(folder, undefined, stateFolder)).toMatchObject({ ok: false, files: 1 });
   });
 
-  it('a journal that was lost is refused at once below /proc, where a recursive mkdir never returns', async () => {
+  it('a lost journal folder below /proc is refused at once, because a recursive mkdir there never returns', async () => {
     for (const folder of ['/proc/nowhere', '/proc/nowhere/journal', '/proc/1/journal'])
       expect((await expectFailure(JournalWriter.forFolder(folder).announce(ENTRY_FIELDS, undefined))).code).toBe('BAD_CONFIG');
     expect((await expectFailure(new WatchStateFile('/proc/nowhere/watch/x.jsonl', 'id').load())).code).toBe('BAD_INPUT');

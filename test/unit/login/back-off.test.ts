@@ -51,13 +51,13 @@ describe('BackOff after a failed login', () => {
     expect(await pausedFor(of())).toBe(seconds);
   });
 
-  it('BackOff does not pause when nothing was sent', async () => {
+  it('BackOff does not pause logins if no request was sent', async () => {
     const { of } = clocked();
     await of().recordFailure(error('CONNECTION', { sent: false }));
     expect(await pausedFor(of())).toBe(0);
   });
 
-  it('BackOff pauses only this account', async () => {
+  it('BackOff pauses only the account that failed', async () => {
     const { of } = clocked();
     await of().recordFailure(error('LOGIN_REJECTED'));
     expect(await pausedFor(of({ username: 'other' }))).toBe(0);
@@ -65,7 +65,7 @@ describe('BackOff after a failed login', () => {
     expect(await pausedFor(of({ url: 'https://vpn.example.com/' }))).toBe(60);
   });
 
-  it('BackOff doubles each pause up to 15 minutes and never shortens one', async () => {
+  it('BackOff doubles each pause up to 15 minutes and never shortens a pause', async () => {
     const { of, pass } = clocked();
     for (const seconds of [60, 120, 240, 480, 900, 900]) {
       await of().recordFailure(error('LOGIN_REJECTED'));
@@ -77,7 +77,7 @@ describe('BackOff after a failed login', () => {
     expect(await pausedFor(of())).toBe(900);
   });
 
-  it('BackOff starts over after an accepted key and after a day', async () => {
+  it('BackOff starts again with a short pause after an accepted key and after a day', async () => {
     const { of, pass } = clocked();
     await of().recordFailure(error('TIMEOUT'));
     await of().recordFailure(error('TIMEOUT'));
@@ -108,7 +108,7 @@ describe('BackOff after a failed login', () => {
 });
 
 describe('BackOff after a refused fresh key', () => {
-  it('BackOff pauses separately from failed logins and forgets the length soon', async () => {
+  it('BackOff keeps separate pauses for refused keys, and soon forgets their length', async () => {
     const { of, pass } = clocked();
     await of().pause('UNAUTHORIZED', 401);
     expect(await pausedFor(of())).toBe(5);
@@ -125,7 +125,7 @@ describe('BackOff after a refused fresh key', () => {
     expect(await pausedFor(of())).toBe(5);
   });
 
-  it('BackOff reports the refused login when both pauses apply', async () => {
+  it('BackOff reports the refused login if two pauses apply', async () => {
     const { of } = clocked();
     await of().pause('UNAUTHORIZED', 401);
     await of().recordFailure(error('LOGIN_REJECTED', { sent: true, status: 401 }));
@@ -170,7 +170,7 @@ describe('BackOff during a pause', () => {
     expect([String(pausedUntil), String(pausedBecause)]).toEqual([expect.stringMatching(/^2026-11-21T08:0[01]:\d\dZ$/), code]);
   });
 
-  it('BackOff reports the step that still waits for an answer', async () => {
+  it('BackOff reports the login step that still waits for a code', async () => {
     const { of } = clocked();
     await of().pause('SECOND_FACTOR_REQUIRED', 200);
     const refusal = await expectFailure(of().throwIfPaused('r1'));

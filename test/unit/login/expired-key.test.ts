@@ -160,7 +160,7 @@ describe('a 403 with a result envelope', () => {
 });
 
 describe('a second 401', () => {
-  it('a second 401 keeps the fresh key for other requests', async () => {
+  it('a second 401 does not discard the new key for other requests', async () => {
     let logins = 0;
     // One path is refused with any key, so the key itself is good.
     const server = await startRawServer(

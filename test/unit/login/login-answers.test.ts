@@ -28,12 +28,12 @@ describe('a login that gets 404 or 403', () => {
     ['users.ensure', { server: SERVER, username: 'a', 'password-cleartext': 'b' }],
     ['transfer.export-binary', {}],
     ['snapshot.take', {}],
-  ])('a login that gets 404 or 403 does not count as the response to %s', async (operation, input) => {
+  ])('a login that gets 404 or 403 is not taken for the response to %s', async (operation, input) => {
     expect((await expectFailure((await answering(404)).run(operation, input))).code).toBe('NOT_FOUND');
     expect((await expectFailure((await answering(403)).run(operation, input))).code).toBe('FORBIDDEN');
   });
 
-  it('a login that gets 404 or 403 does not let a dry run plan changes to objects that may not exist', async () => {
+  it('a login that gets 404 or 403 does not make a dry run plan changes to objects that may not exist', async () => {
     const gateway = await answering(404);
     const planned = gateway.run('config.ensure', { path: 'users/user-roles/user-role/A', body: { a: 1 } }, { dryRun: true });
     expect((await expectFailure(planned)).code).toBe('NOT_FOUND');
@@ -106,7 +106,7 @@ describe('one login step', () => {
     expect(error.details).not.toHaveProperty('retryAfterMs');
   });
 
-  it('one login step respects Retry-After', async () => {
+  it('a login step respects Retry-After', async () => {
     const { exchange } = await stepping([httpResponse(503, '', { 'retry-after': '7' })]);
     expect(await expectFailure(exchange.sendCredentials())).toMatchObject({ code: 'APPLIANCE_ERROR', details: { retryAfterMs: 7000 } });
   });
@@ -121,7 +121,7 @@ describe('one login step', () => {
     expect(asked()).toEqual([`POST ${LEGACY_LOGIN_PATH}`, `GET ${LEGACY_LOGIN_PATH}`]);
   });
 
-  it.each([401, 403, 500])('one step of the legacy login that gets %i is not repeated', async (status) => {
+  it.each([401, 403, 500])('a legacy login step that gets %i is not repeated', async (status) => {
     const { exchange, asked } = await stepping([httpResponse(status)], legacy);
     await expectFailure(exchange.sendCredentials());
     expect(asked()).toEqual([`POST ${LEGACY_LOGIN_PATH}`]);
@@ -136,7 +136,7 @@ describe('one login step', () => {
     expect((await expectFailure(exchange.sendCredentials())).message).toContain(words);
   });
 
-  it('one login step returns a key or the step that waits for an answer', async () => {
+  it('a login step returns a key or the next step, which waits for a code', async () => {
     const bodies = ['{"api_key":"a","resume_id":"r"}', '{"api_key":"","resume_id":"r"}', '{"api_key":5,"resume_id":"r"}'];
     const { exchange } = await stepping(bodies.map((body) => httpResponse(200, body)));
     expect(await exchange.sendCredentials()).toMatchObject({ key: { apiKey: 'a' } });
@@ -145,7 +145,7 @@ describe('one login step', () => {
   });
 
   it.each(['{}', '{"api_key":"","resume_id":""}', '{"api_key":null,"resume_id":7}'])(
-    'one login step with the response %s fails with BAD_RESPONSE',
+    'a login step with the response %s fails with BAD_RESPONSE',
     async (body) => {
       const { exchange } = await stepping([httpResponse(200, body)]);
       expect(await expectFailure(exchange.sendCredentials())).toMatchObject({

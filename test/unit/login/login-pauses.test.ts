@@ -46,7 +46,7 @@ async function codes(gateway: Gateway, count: number): Promise<string[]> {
 describe('a refused fresh key', () => {
   const refuseAll: FaultRule = { match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: Infinity, status: 401 };
 
-  it('a refused fresh key costs two logins for any number of messages', async () => {
+  it('a refused new key costs two logins for any number of messages', async () => {
     const { simulator, gateway } = await clocked();
     simulator.fault(refuseAll);
     expect(await codes(gateway, 100)).toEqual(['UNAUTHORIZED']);
@@ -54,7 +54,7 @@ describe('a refused fresh key', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('a refused fresh key pauses logins for 5 s, doubling up to 15 minutes, and each error repeats the reason', async () => {
+  it('a refused new key pauses logins for 5 s, doubling up to 15 minutes, and each error repeats the reason', async () => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault(refuseAll);
     expect((await expectFailure(info(gateway))).code).toBe('UNAUTHORIZED');
@@ -68,7 +68,7 @@ describe('a refused fresh key', () => {
     }
   });
 
-  it('a refused fresh key reports the reason and the end of the pause', async () => {
+  it('a refused new key is reported with the reason and the end of the login pause', async () => {
     const { simulator, gateway } = await clocked();
     simulator.fault(refuseAll);
     await expectFailure(info(gateway));
@@ -79,7 +79,7 @@ describe('a refused fresh key', () => {
     });
   });
 
-  it('a refused fresh key still serves the requests that it is valid for', async () => {
+  it('a new key that one request refuses still serves the requests that accept it', async () => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault(refuseAll);
     await gateway.run('config.get', { path: USER_ROLES_PATH });
@@ -97,7 +97,7 @@ describe('a refused fresh key', () => {
     expect((await gateway.run('config.get', { path: USER_ROLES_PATH })).envelope.logins).toBe(0);
   });
 
-  it('a refused fresh key leads to a successful login after the pause', async () => {
+  it('a refused new key is followed by a successful login after the pause', async () => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: 2, status: 401 });
     expect((await expectFailure(info(gateway))).code).toBe('UNAUTHORIZED');
@@ -146,7 +146,7 @@ describe('a login that ends without a key', () => {
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it.each([400, 422])('a login that ends without a key with status %i counts as a refusal and pauses for 60 s', async (status) => {
+  it.each([400, 422])('a login with status %i and without a key counts as a refusal and pauses logins for 60 s', async (status) => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, times: Infinity, status });
     expect(await expectFailure(info(gateway))).toMatchObject({ code: 'LOGIN_REJECTED', cause: { status, logins: 1, requests: 0 } });
@@ -158,7 +158,7 @@ describe('a login that ends without a key', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('a login that ends without a key does not pause when nothing was sent', async () => {
+  it('a login that ends without a key does not pause logins if nothing was sent', async () => {
     const { simulator, gateway } = await clocked();
     await simulator.close();
     for (let attempt = 0; attempt < 3; attempt++) expect((await expectFailure(info(gateway))).code).toBe('CONNECTION');
@@ -204,7 +204,7 @@ describe('Retry-After of a login', () => {
 
 describe('the error of a login without a key', () => {
   it.each(['redirect', 'page'] as const)(
-    'the error of a login without a key suggests after a %s that the URL may be that of the user portal',
+    'the error of a login after a %s suggests that the URL may be that of the user portal',
     async (loginAnswer) => {
       for (const login of ['realm', 'legacy'] as const) {
         const { gateway } = await clocked({ variants: { loginAnswer } }, { login });
@@ -215,7 +215,7 @@ describe('the error of a login without a key', () => {
     },
   );
 
-  it('the error of a login without a key names password, realm, REST access and source address after a 403', async () => {
+  it('the error of a login after a 403 names password, realm, REST access and source address as possible causes', async () => {
     const { simulator, gateway } = await clocked({ variants: { wrongPasswordStatus: 403 } }, { password: 'wrong' });
     const error = await expectFailure(info(gateway));
     expect(error).toMatchObject({ code: 'FORBIDDEN', cause: { status: 403, logins: 1 } });
@@ -224,12 +224,12 @@ describe('the error of a login without a key', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('the error of a login without a key omits settings that are not in use', async () => {
+  it('the error of a login without a key does not mention settings that are not in use', async () => {
     const { gateway } = await clocked({ variants: { wrongPasswordStatus: 403 } }, { password: 'wrong', login: 'legacy' });
     expect((await expectFailure(info(gateway))).message).not.toMatch(/realm|second factor/);
   });
 
-  it('the error of a login without a key stays readable although a short password is masked', async () => {
+  it('the error of a login stays readable although a short password is masked in it', async () => {
     const { gateway } = await clocked({}, { password: 'no' });
     expect((await expectFailure(info(gateway))).message).toContain('that the account may use');
     expect((await expectFailure(info(gateway))).message).toMatch(/No login is tried for another (60|59) s/);
@@ -237,7 +237,7 @@ describe('the error of a login without a key', () => {
 });
 
 describe('a futile login after a 403', () => {
-  it('a futile login after a 403 prevents such logins for ten minutes for all accounts of the appliance', async () => {
+  it('a futile login after a 403 prevents such logins at the appliance for ten minutes, for all accounts', async () => {
     let now = 0;
     const coordination = new ProcessCoordination(() => now);
     const of = (more: Partial<Settings>): BackOff =>
@@ -253,7 +253,7 @@ describe('a futile login after a 403', () => {
 });
 
 describe('a changed system clock', () => {
-  it('a changed system clock does not affect a pause', async () => {
+  it('a change of the system clock does not change a login pause', async () => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, status: 503 });
     await expectFailure(info(gateway));

@@ -36,7 +36,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('gateways of one account share nothing with another account or with a pasted key', async () => {
+  it('gateways do not share a key with another account or with a pasted key', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
     const [key] = simulator.state.login.keys.values();
@@ -49,7 +49,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('gateways of one account share nothing when another way leads to the same address', async () => {
+  it('gateways do not share a key if they reach the address in different ways', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
     // The proxy is never used, but another appliance could be behind it.
@@ -81,7 +81,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('gateways of one account all mask the key that one of them got', async () => {
+  it('gateways of one account all mask the key that one of them received', async () => {
     const simulator = await startTestSimulator();
     const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];
     await one.run('system.info');
@@ -96,7 +96,7 @@ describe('gateways of one account', () => {
     }
   });
 
-  it('gateways of one account can each prove by a separate login that the account works', async () => {
+  it('gateways of one account can each check by a separate login that the account works', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
     const proof = gatewayFor(simulator, {}, { isolatedLogin: true });
@@ -105,7 +105,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('gateways of one account share the step that waits for a code', async () => {
+  it('gateways of one account share the login step that waits for a code', async () => {
     const simulator = await startTestSimulator({ secondFactor: { password: '123456' } });
     const flow = { secondFactor: 'flow' } as const;
     const one = gatewayFor(simulator, flow);
@@ -119,7 +119,7 @@ describe('gateways of one account', () => {
 });
 
 describe('the key after all gateways have closed', () => {
-  it('the key after all gateways have closed is available to the gateways of the next deploy', async () => {
+  it('the key stays available to the gateways of the next deploy after all gateways have closed', async () => {
     const simulator = await startTestSimulator();
     const before = new Gateway(settingsFor(simulator));
     await before.run('system.info');
@@ -129,7 +129,7 @@ describe('the key after all gateways have closed', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('the key after all gateways have closed is wiped after a while, and no state stays without a key', async () => {
+  it('the key of closed gateways is deleted after a while, and no account state stays without a key', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const simulator = await startTestSimulator();
     const before = new Gateway(settingsFor(simulator));
@@ -150,7 +150,7 @@ describe('the key after all gateways have closed', () => {
     expect((await gatewayFor(simulator).run('system.info')).envelope.logins).toBe(1);
   });
 
-  it('the key after all gateways have closed does not keep the process running', async () => {
+  it('the key of closed gateways does not keep the process running', async () => {
     const simulator = await startTestSimulator();
     const gateway = new Gateway(settingsFor(simulator));
     await gateway.run('system.info');
@@ -187,7 +187,7 @@ describe('a refused shared key', () => {
     expect(session.currentKey).toBe(second);
   });
 
-  it('a refused shared key causes no pause when it is not the current key', async () => {
+  it('a refused shared key causes no login pause if it is not the current key', async () => {
     const { session, first } = await loggedIn();
     await session.handleUnauthorized(first);
     const second = await session.key(silent);
@@ -197,7 +197,7 @@ describe('a refused shared key', () => {
     expect(await session.key(silent)).not.toBe(second);
   });
 
-  it('a refused shared key causes a pause even when other requests with the fresh key succeeded', async () => {
+  it('a refused shared key causes a login pause even if other requests with the new key succeeded', async () => {
     const { simulator, session, first } = await loggedIn();
     await session.handleUnauthorized(first);
     const second = await session.key(silent);
@@ -208,7 +208,7 @@ describe('a refused shared key', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('a refused shared key counts as valid after responses, but not after refusals or faults', async () => {
+  it('a shared key counts as valid after a response, but not after a refusal or a fault', async () => {
     const { session, first } = await loggedIn();
     await session.handleUnauthorized(first);
     const second = await session.key(silent);
@@ -222,7 +222,7 @@ describe('a refused shared key', () => {
 });
 
 describe('forget', () => {
-  it('forgetting a key is not undone by a running login', async () => {
+  it('a discarded key is not stored again by a running login', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator);
     let answer = (): void => undefined;
@@ -241,7 +241,7 @@ describe('forget', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('forgetting a key does not restore a step of a running login', async () => {
+  it('a discarded login step is not stored again by a running login', async () => {
     const simulator = await startTestSimulator({ secondFactor: { password: '123456' } });
     const gateway = gatewayFor(simulator, { secondFactor: 'flow' });
     let answer = (): void => undefined;

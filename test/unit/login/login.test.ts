@@ -59,7 +59,7 @@ describe('login methods', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('a gateway explains that the release no longer has a legacy login', async () => {
+  it('a gateway explains that the appliance release has no legacy login any more', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { legacyLogin: 'unsupported' } }, { login: 'legacy' });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({
       code: 'NOT_FOUND',
@@ -88,7 +88,7 @@ describe('login methods', () => {
 });
 
 describe('concurrent logins', () => {
-  it('concurrent logins cause one login for a hundred messages', async () => {
+  it('a hundred simultaneous messages cause one login', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => gateway.run('system.info')));
     expect(simulator.logins).toBe(1);
@@ -96,7 +96,7 @@ describe('concurrent logins', () => {
     expect(simulator.requests).toHaveLength(101);
   });
 
-  it('concurrent logins cause one more login when the key expires during fifty requests', async () => {
+  it('a key that expires during fifty requests causes one more login', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 20 });
     await gateway.run('system.info');
     const change = { path: 'users/user-roles/user-role/Users', body: { description: 'changed' } };
@@ -115,7 +115,7 @@ describe('concurrent logins', () => {
     expect(listRequests(simulator)).toHaveLength(51 + refused);
   });
 
-  it('concurrent logins keep a key that is newer than the refused one', async () => {
+  it('a refused key does not replace a key that is newer', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     // The 401 to the old key arrives after another call got a new key.
@@ -128,13 +128,13 @@ describe('concurrent logins', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('concurrent logins give every waiting caller a separate error object', async () => {
+  it('each caller that waits for a failed login gets a separate error object', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const [read, write] = await Promise.all([expectFailure(gateway.run('system.info')), expectFailure(gateway.run('sessions.kill-all'))]);
     expect([read.cause?.operation, write.cause?.operation]).toEqual(['system.info', 'sessions.kill-all']);
   });
 
-  it('concurrent logins continue when one caller is canceled', async () => {
+  it('a shared login continues when one waiting caller is canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 50 });
     const abort = new AbortController();
     // Aborts as soon as the login arrives.
@@ -148,7 +148,7 @@ describe('concurrent logins', () => {
 });
 
 describe('a refused key', () => {
-  it('a refused key causes one login and one replay, for writes too', async () => {
+  it('a refused key causes one login and one repetition of the request, even of a write', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.expireKeys();
@@ -160,7 +160,7 @@ describe('a refused key', () => {
     expect(headers[2]).not.toBe(headers[0]);
   });
 
-  it('a refused key ends in UNAUTHORIZED when the fresh key is refused too', async () => {
+  it('a request ends in UNAUTHORIZED if the new key is refused too', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: 99, status: 401 });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({ code: 'UNAUTHORIZED', cause: { status: 401, requests: 2 } });
@@ -183,7 +183,7 @@ describe('a refused key', () => {
     ['answered by nonsense', { body: '<html>' }, 'BAD_RESPONSE'],
     ['failing', { status: 500 }, 'APPLIANCE_ERROR'],
     ['never answered', { hang: true }, 'TIMEOUT'],
-  ])('a refused key does not make a write unknown or repeat a read when the new login is %s', async (_name, fault, code) => {
+  ])('a refused key does not make a write unknown or a read repeated if the new login is %s', async (_name, fault, code) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, 'hang' in fault ? { timeout: 2 } : {});
     await gateway.run('system.info');
     for (const operation of ['sessions.kill-all', 'system.info']) {
@@ -210,7 +210,7 @@ describe('a refused password', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('a refused password pauses a new gateway with the same settings, but not with others', async () => {
+  it('a refused password pauses a new gateway with the same settings, but not one with others', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('LOGIN_REJECTED');
     gateway.close();
@@ -222,7 +222,7 @@ describe('a refused password', () => {
     expect(simulator.logins).toBe(3);
   });
 
-  it('a refused password pauses for 60 s, doubling up to 15 minutes, and starts over after a success', async () => {
+  it('a refused password pauses logins for 60 s, doubling up to 15 minutes, until a login succeeds', async () => {
     const start = Date.UTC(2026, 10, 20);
     vi.useFakeTimers({ toFake: ['Date'], now: start });
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { lockAfter: 99 } }, { password: 'wrong' }, byDate());
@@ -253,7 +253,7 @@ describe('a refused password', () => {
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('LOGIN_REJECTED');
   });
 
-  it('a refused password pauses after a 403 to the login too', async () => {
+  it('a 403 to the login pauses logins like a refused password', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { restAccess: false } });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({
       code: 'FORBIDDEN',
@@ -263,7 +263,7 @@ describe('a refused password', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('a refused password pauses for 5 s when the appliance was only out of order', async () => {
+  it('a login pauses for only 5 s if the appliance was temporarily out of order', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ status: 500, times: 1 });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('APPLIANCE_ERROR');

@@ -51,7 +51,7 @@ describe('a second factor from the settings', () => {
   const totpSecret = 'JBSWY3DPEHPK3PXP';
   const second: Partial<Settings> = { secondFactor: 'password', secondPassword: 'sécond' };
 
-  it('a second factor from the settings sends a fixed password with the resume_id only', async () => {
+  it('a configured second password is sent with the resume_id only', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { secondFactor: { password: 'sécond' } },
       { ...second, secondUsername: 'tökens' },
@@ -66,7 +66,7 @@ describe('a second factor from the settings', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('a second factor from the settings does not send the first password again for a further step', async () => {
+  it('a configured second password is not sent for a further login step', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'sécond', steps: Infinity } }, second);
     const error = await expectFailure(gateway.run('system.info'));
     expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { ok: false, resumeId: expect.any(String) as string } });
@@ -86,7 +86,7 @@ describe('a second factor from the settings', () => {
     expect(listLoginSteps(simulator)).toHaveLength(1);
   });
 
-  it('a second factor from the settings pauses when the second password is refused', async () => {
+  it('a refused second password pauses logins', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'other' } }, second);
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('LOGIN_REJECTED');
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('LOGIN_PAUSED');
@@ -103,7 +103,7 @@ describe('a second factor from the settings', () => {
     return listSecondStepAnswers(simulator).map((answer) => steps.find((candidate) => createTotpCode(key, candidate) === answer) ?? NaN);
   };
 
-  it('a second factor from the settings never sends a code twice, not even from two gateways', async () => {
+  it('a configured one-time code is never sent twice, even by two gateways', async () => {
     // 300 ms before the next step. The clock stands still; the wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
@@ -112,7 +112,7 @@ describe('a second factor from the settings', () => {
     expect(spentSteps(simulator)).toEqual([step / 30_000, step / 30_000 + 1]);
   });
 
-  it('a second factor from the settings uses one code for gateways of the same account', async () => {
+  it('gateways of the same account use one one-time code together', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const gateways = Array.from({ length: 5 }, () => gatewayFor(simulator, byCode));
@@ -120,7 +120,7 @@ describe('a second factor from the settings', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('a second factor from the settings stops when the gateway closes while it waits for the next code', async () => {
+  it('a login that waits for the next one-time code stops when its gateway closes', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -133,7 +133,7 @@ describe('a second factor from the settings', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('a login uses up no one-time code if it was canceled before sending', async () => {
+  it('a login that was canceled before sending uses up no one-time code', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -152,7 +152,7 @@ describe('a second factor from the settings', () => {
     expect(spentSteps(simulator)).toEqual([step / 30_000, step / 30_000 + 1]);
   });
 
-  it('a second factor from the settings continues for the remaining callers when one is canceled', async () => {
+  it('a login with a second factor continues for the remaining callers if one is canceled', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_000 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -168,7 +168,7 @@ describe('a second factor from the settings', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(2);
   });
 
-  it('a second factor from the settings releases a code that could not be sent', async () => {
+  it('a one-time code that could not be sent can be used again', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_000 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -181,7 +181,7 @@ describe('a second factor from the settings', () => {
     expect(next.code).toBe(createTotpCode(parseTotpSecret(totpSecret).key, step / 30_000 + 1));
   });
 
-  it('a second factor from the settings reports a clock that was set back when a code is refused', async () => {
+  it('a refused one-time code reports a clock that was set back', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step + 10_000 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     await gatewayFor(simulator, byCode, alone).run('system.info');
@@ -195,7 +195,7 @@ describe('a second factor from the settings', () => {
 });
 
 describe('a second factor from a flow', () => {
-  it('a second factor from a flow is never started by an action', async () => {
+  it('a login with a second factor from a message is never started by an action', async () => {
     const simulator = await startTestSimulator({ secondFactor: { password: '123456' } });
     const gateway = gatewayFor(simulator, { secondFactor: 'flow' });
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -204,7 +204,7 @@ describe('a second factor from a flow', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('a second factor from a flow starts one login for any number of requests', async () => {
+  it('a login with a second factor from a message starts once for any number of requests', async () => {
     const { simulator, session } = await waiting();
     const states = await Promise.all([session.login(onLogin), session.login(onLogin), session.login(onLogin)]);
     states.push(await session.login(onLogin));
@@ -223,7 +223,7 @@ describe('a second factor from a flow', () => {
     expect(simulator.requests.map(({ path }) => path)).toEqual([LOGIN_PATH, LOGIN_PATH]);
   });
 
-  it('a second factor from a flow sends a code once, even when it is repeated', async () => {
+  it('a login with a second factor from a message sends a code once, even if the message is repeated', async () => {
     const { simulator, session } = await waiting();
     const state = await session.login(onLogin);
     const id = state.state === 'pending' ? state.resumeId : '';
@@ -234,7 +234,7 @@ describe('a second factor from a flow', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('a second factor from a flow pauses after a wrong code', async () => {
+  it('a login with a second factor from a message pauses after a wrong code', async () => {
     const { simulator, session } = await waiting();
     await session.login(onLogin);
     expect((await expectFailure(session.resume('000000', undefined, onLogin))).code).toBe('LOGIN_REJECTED');
@@ -242,7 +242,7 @@ describe('a second factor from a flow', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('a second factor from a flow waits for the next step when there are several', async () => {
+  it('a login with a second factor from a message waits for the next code if there are several steps', async () => {
     const { simulator, session } = await waiting(2);
     await session.login(onLogin);
     const next = await session.resume('123456', undefined, onLogin);
@@ -250,7 +250,7 @@ describe('a second factor from a flow', () => {
     expect(await session.resume('123456', undefined, onLogin)).toEqual({ state: 'ready' });
   });
 
-  it('a second factor from a flow is dropped with the key', async () => {
+  it('a login with a second factor from a message is discarded together with the key', async () => {
     const { simulator, session } = await waiting();
     await session.login(onLogin);
     expect(session.forget()).toEqual({ state: 'none' });
@@ -270,13 +270,13 @@ describe('one-time codes', () => {
     [20000000000, 'sha1', '65353130'],
     [59, 'sha256', '46119246'],
     [1111111111, 'sha512', '99943326'],
-  ])('one-time codes match RFC 6238 at second %i for %s', (second, algorithm, expected) => {
+  ])('a one-time code matches RFC 6238 at second %i for %s', (second, algorithm, expected) => {
     const length = { sha1: 20, sha256: 32, sha512: 64 }[algorithm] ?? 0;
     const key = Buffer.from('1234567890'.repeat(7).slice(0, length));
     expect(createTotpCode(key, Math.floor(second / 30), 8, algorithm)).toBe(expected);
   });
 
-  it('one-time codes accept base32 and otpauth addresses', () => {
+  it('the secret of one-time codes can be base32 or an otpauth address', () => {
     expect(parseTotpSecret('jbsw-y3dp ehpk3pxp====').key.toString('latin1')).toBe('Hello!\u00de\u00ad\u00be\u00ef');
     expect(parseTotpSecret('otpauth://totp/VPN:admin?secret=JBSWY3DPEHPK3PXP&digits=8&period=60&algorithm=SHA-256')).toMatchObject({
       digits: 8,
@@ -315,14 +315,14 @@ describe('one-time codes', () => {
   const codesAt = (at: number, coordination: Coordination): Promise<OneTimeCode> =>
     reserveOneTimeCode(secret, coordination, AbortSignal.timeout(15_000), () => at);
 
-  it('one-time codes for simultaneous callers come from consecutive time steps', async () => {
+  it('simultaneous callers get one-time codes of consecutive time steps', async () => {
     // Just before a new step, so that the second caller really waits.
     const at = 2_000_000 * 5000 - 200;
     const codes = await Promise.all([codesAt(at, processCoordination), codesAt(at, processCoordination)]);
     expect(codes.map((next) => next.code)).toEqual([createTotpCode(key, 1_999_999), createTotpCode(key, 2_000_000)]);
   });
 
-  it('one-time codes are released when the caller is canceled during the reservation', async () => {
+  it('a one-time code can be used by others if the caller is canceled during the reservation', async () => {
     const stop = new AbortController();
     class Slow extends ProcessCoordination {
       override async update(...change: Parameters<ProcessCoordination['update']>): ReturnType<ProcessCoordination['update']> {
@@ -373,7 +373,7 @@ describe('one-time codes', () => {
     }
   });
 
-  it('one-time codes are remembered for a day, the latest 64 of them', async () => {
+  it('used one-time codes are remembered for a day, the latest 64 of them', async () => {
     const [, steps] = await after(
       Array.from({ length: 64 }, (_, index) => index),
       100,
@@ -381,7 +381,7 @@ describe('one-time codes', () => {
     expect(steps).toEqual([...Array.from({ length: 63 }, (_, index) => index + 1), 100]);
   });
 
-  it('one-time codes stay spent when another one is released', async () => {
+  it('a one-time code stays used when another code is released', async () => {
     const spent: unknown[] = [];
     class Seen extends ProcessCoordination {
       override async update(...given: Parameters<ProcessCoordination['update']>): ReturnType<ProcessCoordination['update']> {
@@ -397,7 +397,7 @@ describe('one-time codes', () => {
     expect(spent).toEqual([[100], [100, 101], [100]]);
   });
 
-  it('one-time codes stop waiting when the caller is canceled, however long a step is', async () => {
+  it('a canceled caller stops waiting for a one-time code, however long a time step is', async () => {
     const long = 'otpauth://totp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBV&period=300';
     const coordination = new ProcessCoordination();
     await reserveOneTimeCode(long, coordination, undefined, () => 300_000);
@@ -407,13 +407,13 @@ describe('one-time codes', () => {
     await expect(waiting).rejects.toThrow();
   });
 
-  it('one-time codes are not reserved for a caller that was canceled before', async () => {
+  it('no one-time code is reserved for a caller that was already canceled', async () => {
     const coordination = new ProcessCoordination();
     await expect(reserveOneTimeCode(secret, coordination, AbortSignal.abort(), () => 500_000)).rejects.toThrow();
     expect(coordination.size.entries).toBe(0);
   });
 
-  it.concurrent('one-time codes continue after the latest step, or at the current one after a large clock change', async () => {
+  it.concurrent('one-time codes continue after the latest time step, or at the current one after a large clock change', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000;
     await codesAt(at, coordination);
@@ -425,7 +425,7 @@ describe('one-time codes', () => {
     expect(await codesAt(at - 200, coordination)).toMatchObject({ code: createTotpCode(key, 2_000_001), clockSetBackMs: undefined });
   });
 
-  it.concurrent('one-time codes wait at most two steps, then report it', async () => {
+  it.concurrent('a caller waits at most two time steps for a one-time code, and then gets an error', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000 - 200;
     const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => codesAt(at, coordination)));
@@ -444,7 +444,7 @@ describe('one-time codes', () => {
     ]);
   });
 
-  it('one-time codes are released when they were not sent', async () => {
+  it('a one-time code that was not sent can be used again by others', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000;
     const first = await codesAt(at, coordination);

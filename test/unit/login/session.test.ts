@@ -63,7 +63,7 @@ const flow: Partial<Settings> = { secondFactor: 'flow' };
 const byCode: SimulatorOptions = { secondFactor: { password: '123456' } };
 
 describe('Session', () => {
-  it('Session refuses to give a key after close and says why', async () => {
+  it('Session refuses to return a key after it was closed, and says why', async () => {
     const { session, again } = await driven();
     const other = again();
     session.close();
@@ -76,7 +76,7 @@ describe('Session', () => {
     expect((await expectFailure(session.key(silent))).code).toBe('ABORTED');
   });
 
-  it('Session shares one running login, except a forgotten one', async () => {
+  it('Session shares a running login between its callers, but not a discarded login', async () => {
     const { simulator, session } = await driven();
     const first = held(simulator);
     const before = session.key(silent);
@@ -93,7 +93,7 @@ describe('Session', () => {
     expect([simulator.logins, session.currentKey === old, session.currentKey === (await after)]).toEqual([2, false, true]);
   });
 
-  it('Session masks a key, also in header form, for all present and later gateways', async () => {
+  it('Session masks a key, in header form too, for all present and later gateways', async () => {
     const { session, redactor, again } = await driven();
     const { apiKey, authorization, rejectedWhenFresh } = await session.key(silent);
     expect(rejectedWhenFresh).toBe(false);
@@ -102,7 +102,7 @@ describe('Session', () => {
     for (const each of [redactor, later]) expect(each.text(`${apiKey} ${authorization}`)).toBe(`${MASK} Basic ${MASK}`);
   });
 
-  it('Session keeps a pasted key until the appliance refuses it, even after forget', async () => {
+  it('Session keeps a pasted key until the appliance refuses it, even after a discard', async () => {
     const { simulator, session, again } = await driven({ login: 'key', apiKey: 'pasted' });
     const { currentKey } = session;
     expect(currentKey?.apiKey).toBe('pasted');
@@ -132,7 +132,7 @@ describe('Session.recordResponse', () => {
     [404, true],
     [499, true],
     [500, false],
-  ])('Session.recordResponse marks the key as accepted after status %i: %s', async (status, accepted) => {
+  ])('Session.recordResponse treats the key as accepted after status %i: %s', async (status, accepted) => {
     const { session } = await driven();
     const key = await session.key(silent);
     session.recordResponse(key, status);
@@ -154,7 +154,7 @@ describe('Session.recordResponse', () => {
 });
 
 describe('a key that gets two refusals at once', () => {
-  it('a key that gets two refusals at once does not take a newer key with it', async () => {
+  it('a key that is refused twice at the same time does not discard a newer key', async () => {
     let hold: Promise<void> | undefined;
     class Slow extends ProcessCoordination {
       override async get(key: string): ReturnType<ProcessCoordination['get']> {
@@ -177,7 +177,7 @@ describe('a key that gets two refusals at once', () => {
 });
 
 describe('a login that waits for a code', () => {
-  it('a login that waits for a code cannot be resumed when no login was started', async () => {
+  it('a second login step cannot be resumed if no login was started', async () => {
     const { session } = await driven(flow, byCode);
     expect(await expectFailure(session.resume('123456', undefined, silent))).toMatchObject({
       code: 'BAD_INPUT',
@@ -193,7 +193,7 @@ describe('a login that waits for a code', () => {
     expect(missing.details).not.toHaveProperty('resumeId');
   });
 
-  it('a login that waits for a code reports its step and accepts one code', async () => {
+  it('a second login step is reported with its id and accepts one code', async () => {
     const { simulator, session, redactor } = await driven(flow, byCode);
     const state = await session.login(silent);
     const [resumeId] = simulator.state.login.pending.keys();
@@ -214,7 +214,7 @@ describe('a login that waits for a code', () => {
     expect(redactor.text(`code 123456, ${header}`)).toBe(`code ${MASK}, ${MASK}`);
   });
 
-  it('a login that waits for a code can be resumed while logins pause, because a person has the code now', async () => {
+  it('a second login step can be resumed while logins pause, because the person has the code now', async () => {
     const { settings, session, coordination } = await driven(flow, byCode);
     await session.login(silent);
     await new BackOff(settings, coordination).pause('APPLIANCE_ERROR', 503);
@@ -223,7 +223,7 @@ describe('a login that waits for a code', () => {
     expect((await expectFailure(session.login(silent))).code).toBe('LOGIN_PAUSED');
   });
 
-  it('a login that waits for a code is shared by callers that want the key while the code is sent', async () => {
+  it('a second login step is shared by callers that need the key while the code is sent', async () => {
     const { simulator, session } = await driven(flow, byCode);
     await session.login(silent);
     const go = held(simulator);
@@ -240,7 +240,7 @@ describe('a login that waits for a code', () => {
 describe('a second step that the settings answer', () => {
   const second: Partial<Settings> = { secondFactor: 'password', secondPassword: 'second one' };
 
-  it('an automatic second login step uses the first user name when no second one is set', async () => {
+  it('an automatic second login step uses the first user name if no second one is configured', async () => {
     const { simulator, session } = await driven(second, { secondFactor: { password: 'second one' } });
     await session.key(silent);
     const [, step] = simulator.requests;
@@ -271,14 +271,14 @@ describe('a second step that the settings answer', () => {
 
   const totp: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' };
 
-  it('an automatic second login step mentions the clock when a code is refused', async () => {
+  it('an automatic second login step mentions the clock if a code is refused', async () => {
     const { session } = await driven(totp, { secondFactor: { password: 'no code' } });
     const error = await expectFailure(session.key(silent));
     expect(error).toMatchObject({ code: 'LOGIN_REJECTED', details: { status: 401 } });
     expect(error.message).toMatch(/interface\..* Codes depend on the time: compare the clocks of the appliance and of this machine\.$/);
   });
 
-  it('an automatic second login step spends a code that may have been accepted and does not mention the clock', async () => {
+  it('an automatic second login step treats a code that may have been accepted as used, and does not mention the clock', async () => {
     const step = Math.floor(Date.UTC(2026, 10, 20) / 30_000) * 30_000;
     // 300 ms before the next step. The clock stands still; the wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
@@ -322,7 +322,7 @@ describe('PendingLogin', () => {
     return { login, go: () => go(), finish: () => finish(), signals, started };
   }
 
-  it('PendingLogin continues while any caller waits and stops its wait with the last one', async () => {
+  it('PendingLogin continues while any caller waits, and stops with the last caller', async () => {
     const { login, signals, started } = working();
     const [one, other] = [new AbortController(), new AbortController()];
     const waiting = [expectFailure(login.waitForKey(one.signal)), expectFailure(login.waitForKey(other.signal))];
@@ -340,7 +340,7 @@ describe('PendingLogin', () => {
     });
   });
 
-  it('PendingLogin does not start to wait when no caller wants the key', async () => {
+  it('PendingLogin does not start to wait if no caller needs the key', async () => {
     const { login, signals, started } = working();
     expect((await expectFailure(login.waitForKey(AbortSignal.abort()))).code).toBe('ABORTED');
     await started;
@@ -348,7 +348,7 @@ describe('PendingLogin', () => {
     expect((await expectFailure(login.waitForKey(undefined))).code).toBe('ABORTED');
   });
 
-  it('PendingLogin completes after its wait, even when all callers leave', async () => {
+  it('PendingLogin completes its request even if all callers leave', async () => {
     const { login, go, finish, started } = working();
     const stop = new AbortController();
     const left = expectFailure(login.waitForKey(stop.signal));
@@ -362,7 +362,7 @@ describe('PendingLogin', () => {
     expect(await login.waitForKey(undefined)).toBe(key);
   });
 
-  it('PendingLogin ends with the gateway, and reports that or its own failure', async () => {
+  it('PendingLogin ends with its gateway, and reports that or its own failure', async () => {
     const closing = new AbortController();
     const { login, started } = working(closing.signal);
     const waiting = expectFailure(login.waitForKey(undefined));
@@ -378,7 +378,7 @@ describe('PendingLogin', () => {
 });
 
 describe('AccountState', () => {
-  it('AccountState remembers the latest hundred answered steps', () => {
+  it('AccountState remembers the latest hundred answered login steps', () => {
     const state = new AccountState();
     const steps = Array.from({ length: 100 }, (_, index) => `step ${index}`);
     expect(steps.map((step) => state.markAnswered(step))).not.toContain(false);
@@ -386,7 +386,7 @@ describe('AccountState', () => {
     expect([state.markAnswered('one more'), state.markAnswered('step 0'), state.markAnswered('step 2')]).toEqual([true, true, false]);
   });
 
-  it('AccountState is kept for a newer gateway when an older one closes twice', async () => {
+  it('AccountState is kept for a newer gateway if an older gateway closes twice', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { session, again } = await driven();
     const key = await session.key(silent);
@@ -462,7 +462,7 @@ describe('proveLogin', () => {
     expect(getUnprovableReason(checkSettings(settingsFor({ url: 'https://vpn.example.com' }, more)))).toBe(why);
   });
 
-  it('proveLogin ignores pauses, starts none and stores nothing about its account', async () => {
+  it('proveLogin ignores login pauses, starts none, and stores nothing about its account', async () => {
     const { simulator, settings, coordination, session } = await driven();
     const transport = new Transport(settings);
     onTestFinished(() => transport.close());

@@ -60,7 +60,7 @@ describe('The coordination of several engines', () => {
     expect(await inventoryCoordination.get('key')).toBe('high');
   });
 
-  it('The coordination of several engines uses the latest of two engines with the same rank, because a deploy replaced the earlier one', async () => {
+  it('Several engines of the same rank use the coordination of the latest one, because a deploy replaced the earlier one', async () => {
     const [before, after] = [clocked().coordination, clocked().coordination];
     const ends = [
       shareBetweenProcesses(before, 'a'),
@@ -72,7 +72,7 @@ describe('The coordination of several engines', () => {
     expect([await before.get('key'), await after.get('key')]).toEqual([undefined, 'after']);
   });
 
-  it('The coordination of several engines uses the coordination of this process if no engine shares one', async () => {
+  it('The coordination is that of this process if no engine shares one', async () => {
     const stop = new LightAbortController();
     const held = await Promise.race([
       inventoryCoordination.runExclusive('alone', (held) => Promise.resolve(held), { signal: stop }),
@@ -97,7 +97,7 @@ describe('The coordination of several engines', () => {
     expect(waits).toBe(2);
   });
 
-  it('The coordination of several engines never runs two tasks with the same key at the same time, even if an engine starts meanwhile', async () => {
+  it('The coordination never runs two tasks with the same key at the same time, even if an engine starts meanwhile', async () => {
     let leave = (): void => undefined;
     const first = inventoryCoordination.runExclusive('changing', () => new Promise<void>((resolve) => (leave = resolve)));
     const end = shareBetweenProcesses(clocked().coordination, 'rank');
@@ -114,7 +114,7 @@ describe('The coordination of several engines', () => {
 });
 
 describe('A lease of a process', () => {
-  it('A lease of a process is checked before each write, and no write is sent after the lease is lost', async () => {
+  it('A lease is checked before each write, and no write is sent after the lease is lost', async () => {
     const { held, lose } = losing();
     const { simulator, gateway } = await startSimulatorWithGateway({}, {}, { coordination: holding(held) });
     const ensure = (description: string): Promise<unknown> =>
@@ -133,7 +133,7 @@ describe('A lease of a process', () => {
     expect(writes()).toBe(1);
   });
 
-  it('A lease of a process is checked after the last wait before a write', async () => {
+  it('A lease is checked again after the last wait before a write', async () => {
     const { held, lose } = losing();
     const { simulator, gateway } = await startSimulatorWithGateway({}, {}, { coordination: holding(held) });
     const input = { path: 'users/user-roles/user-role/Users', body: { description: 'late' } };
@@ -144,7 +144,7 @@ describe('A lease of a process', () => {
 });
 
 describe('The leases of a run', () => {
-  it('The leases of a run are checked together with those of the run that contains it', async () => {
+  it('The leases of a run are checked together with those of the outer run', async () => {
     const outer = new HeldLeases();
     const inner = new HeldLeases(outer);
     const asked: string[] = [];
@@ -203,7 +203,7 @@ describe('mapConcurrently', () => {
 });
 
 describe('Memory of the process coordination', () => {
-  it('Memory of the process coordination has no entry for a key that nobody holds or awaits, however its work ended', async () => {
+  it('The process coordination keeps no entry for a key that nobody holds or awaits, however the task ended', async () => {
     const { coordination } = clocked();
     const stop = new LightAbortController();
     const works = [
@@ -229,7 +229,7 @@ describe('Memory of the process coordination', () => {
     expect(await coordination.get('key 4999')).toBe(4999);
   });
 
-  it('processCoordination removes only expired values when many new values arrive', async () => {
+  it('processCoordination removes only expired values if many new values arrive', async () => {
     const { coordination, pass } = clocked();
     for (let index = 0; index < 64; index++) await coordination.set(`key ${index}`, index, index < 60 ? 100 : 101);
     pass(100);
@@ -243,7 +243,7 @@ describe('Memory of the process coordination', () => {
     expect(await coordination.get('key 64')).toBe(64);
   });
 
-  it('processCoordination drops the oldest values when it holds too many', async () => {
+  it('processCoordination drops the oldest values if it holds too many', async () => {
     const { coordination } = clocked();
     for (let index = 0; index <= 10_000; index++) await coordination.set(`key ${index}`, index, 3_600_000);
     // A quarter, and then there is one more.
@@ -309,7 +309,7 @@ describe('coordinationKey', () => {
 });
 
 describe('LightAbortController', () => {
-  it('LightAbortController calls each listener once, and no listener that was removed', () => {
+  it('LightAbortController calls each listener once, and never a removed listener', () => {
     const canceller = new LightAbortController();
     const told: string[] = [];
     const left = (): void => void told.push('left');

@@ -143,7 +143,7 @@ describe('parseInput', () => {
     note: textField('Note', ''),
   });
 
-  it('parseInput fills in defaults and leaves out fields without a value', () => {
+  it('parseInput fills in defaults and omits fields without a value', () => {
     expect(parseInput(example, { id: 'a', note: undefined })).toEqual({ id: 'a', max: 25 });
     expect(parseInput(example, { id: 'a', max: null, note: '' })).toEqual({ id: 'a', max: 25, note: '' });
   });
@@ -171,18 +171,18 @@ describe('parseInput', () => {
     expect(error?.message).toBe(`The input must be an object with the fields of the operation, not ${words}.`);
   });
 
-  it('parseInput returns only given fields, and ignores unknown fields whose value is undefined', () => {
+  it('parseInput returns only fields of the operation, and ignores unknown fields whose value is undefined', () => {
     expect(Object.keys(parseInput(example, { id: 'a', other: undefined }))).toEqual(['id', 'max']);
     expect(getThrownError(() => parseInput(operation({}), { x: 1 }))?.message).toBe(
       'x is not a field of this operation. Its fields are: none.',
     );
   });
 
-  it('parseInput names the missing field in the details of the error', () => {
+  it('parseInput names the missing field in the error details', () => {
     expect(getThrownError(() => parseInput(example, {}))?.details).toMatchObject({ missing: { name: 'id', label: 'Id' } });
   });
 
-  it('parseInput does not require a field that each item of an array may have', () => {
+  it('parseInput does not require a field that each item of an array can supply', () => {
     const many = operation({
       user: requiredField(namesField('User', '', { subject: true })),
       role: requiredField(textField('Role', '', { perItem: true })),
@@ -238,19 +238,19 @@ describe('The JSON body of a request', () => {
     expect([error?.code, error?.message]).toEqual(['BAD_INPUT', `The body cannot be sent as JSON: ${words}`]);
   });
 
-  it('The JSON body of a request marks the untrusted parts of an error about it', () => {
+  it('An error about a JSON body marks the parts that come from the body as untrusted', () => {
     const told = (body: unknown): string | undefined => getThrownError(() => toJsonText(body))?.safeMessage.text(() => '•');
     expect(told({ secret: NaN })).toBe('The body cannot be sent as JSON: NaN is at • and would be lost.');
     expect(told({ n: 1n })).toBe('The body cannot be sent as JSON: Do not know how to serialize a BigInt.');
     expect(told(throwing(new Error('secret')))).toBe('The body cannot be sent as JSON: •.');
   });
 
-  it('The JSON body of a request keeps all JSON values unchanged', () => {
+  it('A JSON body keeps all its values unchanged', () => {
     const body = { a: null, b: [1, 'x', { c: true }], d: Object.assign(Object.create(null) as object, { e: 0 }), f: '', at: new Date(0) };
     expect(toJsonText(body)).toBe('{"a":null,"b":[1,"x",{"c":true}],"d":{"e":0},"f":"","at":"1970-01-01T00:00:00.000Z"}');
   });
 
-  it('The JSON body of a request has booleans as text in the configuration', () => {
+  it('A JSON body sent to the configuration has its booleans as text', () => {
     expect([toBooleanText(true), toBooleanText(false)]).toEqual(['true', 'false']);
     expect(withBooleanTexts({ a: true, b: [false, { c: true }], d: 'x', e: 1, f: null })).toEqual({
       a: 'true',
@@ -296,7 +296,7 @@ describe('Input with many levels', () => {
     return value;
   };
 
-  it('Input with many levels is rejected before anything is sent if it has more than 200 levels', async () => {
+  it('Input with more than 200 levels is rejected before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('config.update', { path: 'users', body: nest(3000) }));
     expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false } });
@@ -304,7 +304,7 @@ describe('Input with many levels', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('Input with many levels is accepted with 100 levels', () => {
+  it('Input with 100 levels is accepted', () => {
     const body = nest(100);
     expect(parseInput(getOperation('config.update'), { path: 'users', body })).toEqual({ path: 'users', body, 'prove-login': true });
   });

@@ -48,7 +48,7 @@ describe('A password that is a common word', () => {
 describe('A secret', () => {
   const password = 'Correct-Horse-9';
 
-  it('A secret is masked in the path of a failed or planned request', async () => {
+  it('A secret in the path of a failed or planned request is masked', async () => {
     const gateway = await answering(422, '{}', password);
     const input = { path: ['license', password], body: { a: 'b' } };
     const { cause } = await expectFailure(gateway.run('request.post', input));
@@ -56,14 +56,14 @@ describe('A secret', () => {
     for (const shown of [cause, envelope]) expect(JSON.stringify(shown)).not.toContain(password);
   });
 
-  it('A secret is masked in the path and summary of a successful write', async () => {
+  it('A secret in the path and summary of a successful write is masked', async () => {
     const gateway = await answering(200, '{"result":{"info":[]}}', password);
     const { envelope } = await gateway.run('request.post', { path: ['license', password], body: { a: 'b' } });
     expect(envelope).toMatchObject({ ok: true, request: { method: 'POST', path: '/api/v1/license/••••' } });
     expect(JSON.stringify(envelope)).not.toContain(password);
   });
 
-  it('A secret is masked in a difference under any field name', async () => {
+  it('A secret in a difference is masked under any field name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { server: 'System Local', username: 'new.one', 'password-cleartext': password, fullname: `is ${password}` };
     const outcome = await gateway.run('users.ensure', input);
@@ -72,7 +72,7 @@ describe('A secret', () => {
     expect(JSON.stringify(outcome)).not.toContain(password);
   });
 
-  it('A secret must be text, because other values cannot be found in output', () => {
+  it('A secret must be text, because other values cannot be searched for in output', () => {
     const settings = { url: 'https://vpn.example.com', realm: 'R', username: 'a', password: 12345678 as unknown as string };
     expect(getThrownError(() => new Gateway(settings))).toMatchObject({
       code: 'BAD_CONFIG',

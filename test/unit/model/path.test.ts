@@ -83,7 +83,7 @@ describe('A configuration path as text', () => {
 });
 
 describe('A configuration path as an array', () => {
-  it('A configuration path as an array uses each item as one raw segment', () => {
+  it('A configuration path given as an array uses each item as one unencoded segment', () => {
     expect(toConfigurationPath(['roles', 'Büro #1/EU & 50%', '.x', '%2e%2e', '7'])).toBe(
       `${ROOT}/roles/B%C3%BCro%20%231%2FEU%20%26%2050%25/%2Ex/%252e%252e/7`,
     );
@@ -96,12 +96,12 @@ describe('A configuration path as an array', () => {
 });
 
 describe('A configuration path as an href', () => {
-  it('A configuration path as an href is not encoded a second time', () => {
+  it('A configuration path given as an href is not encoded a second time', () => {
     const href = `${ROOT}/users/user-roles/user-role/B%C3%BCro%20%231%2FEU%20%26%2050%25`;
     expect(toConfigurationPath(href)).toBe(href);
   });
 
-  it('A configuration path as an href may start with the path of the base URL, but with no other path', () => {
+  it('A configuration path given as an href may start with the path of the base URL, but with no other path', () => {
     expect(toConfigurationPath(`/vpn1${ROOT}/users`, '/vpn1')).toBe(`${ROOT}/users`);
     expect(toConfigurationPath(`${ROOT}/users`, '/vpn1')).toBe(`${ROOT}/users`);
     expect(getThrownCode(() => toConfigurationPath('/vpn1/api/v1/system/x', '/vpn1'))).toBe('BAD_INPUT');
@@ -156,7 +156,7 @@ describe('A path segment that is not allowed', () => {
     expect(say(template)).toContain(words),
   );
 
-  it('A path segment that is not allowed is quoted in the error', () => {
+  it('The error for a path quotes the segment that is not allowed', () => {
     for (const a of [null, '', undefined]) expect(say('{{a}}', { a })).toBe('path needs {{a}}, but the message has nothing there.');
     expect(say('{{a}}', { a: ['x'] })).toMatch(/^path needs text in \{\{a\}\}, not an array/);
     expect(expandPathTags('x/{{a}}', { a: 0 })).toBe('x/0');
@@ -222,7 +222,7 @@ describe('The path of gateway-request', () => {
     expect(getThrownError(() => toApiPath(path))?.message).toMatch(/login|leave the path/);
   });
 
-  it('The path of gateway-request is rejected if it is the root of the interface', () => {
+  it('gateway-request rejects the root of the interface as a path', () => {
     for (const path of ['/', '/api/v1', '/api/v1/'])
       expect(getThrownError(() => toApiPath(path))?.message).toBe('path is the root of the interface. Give a path below /api/v1/.');
     expect(getThrownError(() => toApiPath('auth'))?.message).toBe(
@@ -243,7 +243,7 @@ describe('The error for a rejected path', () => {
     expect(getThrownError(() => toConfigurationPath(path as string[]))?.message).toContain(words),
   );
 
-  it('The error for a rejected path treats text that resembles an address or another appliance as a path', () => {
+  it('The error for a path shows text that resembles an address or another appliance as a path', () => {
     expect(tree('a/http://b'.replace('//', '/'))).toBe('/a/http%3A/b');
     expect(tree('my-api/v1x')).toBe('/my-api/v1x');
     expect(tree('myapi/v1')).toBe('/myapi/v1');
@@ -254,7 +254,7 @@ describe('The error for a rejected path', () => {
 });
 
 describe('The query of a request', () => {
-  it('The query of a request contains flags and texts, each encoded once', () => {
+  it('The query of a request contains flags and values, each encoded once', () => {
     expect(encodeQuery(undefined)).toBe('');
     expect(encodeQuery({})).toBe('');
     expect(encodeQuery({ expand: true, 'a b': 'ü&=%', empty: '' })).toBe('?expand&a%20b=%C3%BC%26%3D%25&empty=');
@@ -291,7 +291,7 @@ describe('A request path as sent', () => {
     expect((await expectFailure(gateway.run('config.get', { path: `/vpn2${ROOT}/users` }))).code).toBe('BAD_INPUT');
   });
 
-  it('An invalid path is never sent', async () => {
+  it('An operation with an invalid path sends nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const path of ['../system', 'users/%2e%2e', 'https://other.example/', '']) {
       const error = await expectFailure(gateway.run('config.get', { path }));

@@ -93,7 +93,7 @@ describe.each(table)('Random input of %s', (name, { fields, example }) => {
   const free = Object.keys(fields).filter((field) => !PLACES.has(field));
 
   it.runIf(free.length > 0)(
-    'a run with random input is accepted or rejected, and never sends a request that breaks the URL rules',
+    'a run with random input is accepted or rejected, and never sends a request that violates the URL rules',
     async () => {
       const server = await startRawServer(fine);
       const gateway = gatewayFor(server);

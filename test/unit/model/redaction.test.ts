@@ -101,7 +101,7 @@ describe('Secrets that the appliance repeats', () => {
     }
   });
 
-  it('Secrets that the appliance repeats are masked in the response to a login', async () => {
+  it('A secret that the appliance repeats in the response to a login is masked', async () => {
     for (const answer of [
       httpResponse(401, JSON.stringify({ result: { errors: [{ message: loud }] } })),
       httpResponse(500, loud),
@@ -114,7 +114,7 @@ describe('Secrets that the appliance repeats', () => {
     }
   });
 
-  it('Secrets that the appliance repeats are masked if they are a pasted key', async () => {
+  it('A pasted key that the appliance repeats is masked', async () => {
     const server = await startRawServer((asked) =>
       httpResponse(404, JSON.stringify({ result: { errors: [{ message: `${echo(KEY)} ${authorizationOf(asked)}` }] } })),
     );
@@ -123,7 +123,7 @@ describe('Secrets that the appliance repeats', () => {
     expect(error.message).toContain('404');
   });
 
-  it('Secrets that the appliance repeats are masked if they are a one-time code, alone and as a part of a credential', async () => {
+  it('A one-time code that the appliance repeats is masked, alone and as a part of a credential', async () => {
     let credential = '';
     const server = await startRawServer(
       (asked) => {
@@ -146,7 +146,7 @@ describe('Secrets that the appliance repeats', () => {
 });
 
 describe('Secrets of a request or of settings', () => {
-  it('Secrets of a request or of settings are masked in a plan and sent unmasked', async () => {
+  it('A secret of a request or of settings is masked in a plan and sent unmasked', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = {
       path: 'authentication/auth-servers/auth-server/System Local/local/users/user',
@@ -160,7 +160,7 @@ describe('Secrets of a request or of settings', () => {
     expect(input.body['password-cleartext']).toBe(BODY_PASSWORD);
   });
 
-  it('Secrets of a request or of settings do not appear when a gateway is printed', () => {
+  it('A secret of a request or of settings does not appear when a gateway is printed', () => {
     const gateway = new Gateway({
       ...settingsFor({ url: 'https://vpn.example.com' }),
       ...all,
@@ -171,7 +171,7 @@ describe('Secrets of a request or of settings', () => {
     gateway.close();
   });
 
-  it('Secrets of a request or of settings are not quoted by errors about settings', () => {
+  it('A secret of a request or of settings is not quoted by errors about settings', () => {
     const base = settingsFor({ url: 'https://vpn.example.com' });
     for (const wrong of [
       { url: `https://admin:${KEY}@vpn.example.com` },
@@ -188,7 +188,7 @@ describe('Secrets of a request or of settings', () => {
 });
 
 describe('Fields with a secret name', () => {
-  it('Fields with a secret name are masked in a plan for any type of value, and their values are masked elsewhere too', async () => {
+  it('A field with a secret name is masked in a plan for any type of value, and its value is masked elsewhere too', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const body = { name: 'n', 'shared-secret': 47110815, snmp: { community: ['public-ro'] }, note: 'was 47110815, public-ro' };
     const { envelope } = await gateway.run('config.create', { path: 'system/x', body }, { dryRun: true });

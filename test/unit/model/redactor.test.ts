@@ -36,7 +36,7 @@ describe('The redactor, for a secret that was escaped several times,', () => {
     expect(mask(`before ${form} after`, SECRET)).toBe('before •••• after');
   });
 
-  it('the redactor finds the secret in hexadecimal digits of either case unless it is too short', () => {
+  it('the redactor finds a secret written in hexadecimal digits of either case unless the secret is too short', () => {
     const digits = Buffer.from(SECRET).toString('hex');
     expect(mask(`was ${digits}, ${digits.toUpperCase()}.`, SECRET)).toBe('was ••••, ••••.');
     expect(mask('pin 31323334', '1234')).toBe('pin ••••');
@@ -45,7 +45,7 @@ describe('The redactor, for a secret that was escaped several times,', () => {
     expect(mask(`was ${Buffer.from(long).toString('hex')}`, long)).toBe('was ••••');
   });
 
-  it('the redactor finds any secret after any two escapes', () => {
+  it('the redactor finds any secret that was escaped twice in any way', () => {
     const ways = [inJson, encodeURIComponent, inForm, inMarkup];
     const secrets = fc.string({ unit: 'grapheme', minLength: 6, maxLength: 40 }).filter((one) => one.isWellFormed() && /[^\w\s]/.test(one));
     const how = fc.array(fc.constantFrom(...ways), { minLength: 0, maxLength: 2 });
@@ -79,7 +79,7 @@ describe('The redactor, for a text that contains JSON,', () => {
     expect(new Redactor().value(value)).toEqual(shown);
   });
 
-  it('The redactor, for a text that contains JSON, returns the values of secret fields', () => {
+  it('The redactor finds the values of secret fields in a text that contains JSON', () => {
     expect([...findSecrets({ a: [JSON.stringify(body)] })].sort()).toEqual(['4711', 'a']);
     expect([...findSecrets(JSON.stringify({ b: JSON.stringify({ token: 'inner' }) }))]).toEqual(['inner']);
     const fields = { body: requiredField(objectField('Body', '')), raw: contentField('Raw', ''), name: textField('Name', '') };
@@ -87,7 +87,7 @@ describe('The redactor, for a text that contains JSON,', () => {
     expect([...findInputSecrets(fields, input)].sort()).toEqual(['4711', 'a', 'named', 'raw']);
   });
 
-  it('The redactor, for a text that contains JSON, masks secret values at any depth, escaped or not', () => {
+  it('The redactor masks secret values at any depth of JSON in a text, escaped or not', () => {
     const tree = fc.letrec<{ node: unknown }>((tie) => ({
       node: fc.oneof(
         { maxDepth: 6 },
@@ -106,7 +106,7 @@ describe('The redactor, for a text that contains JSON,', () => {
     );
   });
 
-  it('The redactor, for a text that contains JSON, stops at the maximum depth', () => {
+  it('The redactor stops at the maximum depth of JSON in a text', () => {
     let deep = '"end"';
     for (let depth = 0; depth < 100_000; depth++) deep = `[${deep}]`;
     expect(new Redactor().value({ deep, other: 1 })).toEqual({ deep: '••••', other: 1 });
@@ -127,13 +127,13 @@ describe('The redactor, for a short secret,', () => {
     for (const next of ['/', ':', '@', '[', '`', '{']) expect(mask(`${next}${secret}${next}`, secret)).toBe(`${next}••••${next}`);
   });
 
-  it('The redactor, for a short secret, keeps the order of the text if a long secret is also in it', () => {
+  it('The redactor keeps the order of a text with a short and a long secret', () => {
     expect(mask('yy longer-one yy longer-one', 'longer-one', 'yy')).toBe('•••• •••• •••• ••••');
   });
 });
 
 describe('MultiStringSearch', () => {
-  it('MultiStringSearch finds the longest of the strings that start alike, and one that follows directly', () => {
+  it('MultiStringSearch finds the longest of several strings with the same start, and one that follows directly', () => {
     expect(new MultiStringSearch(['abcd', 'abcdef', 'abcdefgh', 'zzzz']).findSpans('abcdefgx abcdzzzz')).toEqual([
       [0, 6],
       [9, 13],
@@ -143,7 +143,7 @@ describe('MultiStringSearch', () => {
     expect(new MultiStringSearch([]).findSpans('anything')).toEqual([]);
   });
 
-  it('MultiStringSearch returns matches in their order, also short ones, and overlapping matches once', () => {
+  it('MultiStringSearch returns matches in order, and overlapping matches as one', () => {
     expect(new MultiStringSearch(['zz', 'abcd', 'yy']).findSpans('zz abcd yy zz')).toEqual([
       [0, 2],
       [3, 7],
@@ -157,14 +157,14 @@ describe('MultiStringSearch', () => {
     expect(new MultiStringSearch(['abcdef', 'bcde']).findSpans('abcdefg')).toEqual([[0, 6]]);
   });
 
-  it('MultiStringSearch does not confuse a partial match with the start of another string', () => {
+  it('MultiStringSearch does not lose a match that starts within a partial match', () => {
     expect(new MultiStringSearch(['abcc', 'abcdef']).findSpans('abcdxx')).toEqual([]);
     expect(new MultiStringSearch(['abcd', 'abcdaa', 'abcdab', 'abcdb']).findSpans('abcdac')).toEqual([[0, 4]]);
     expect(new MultiStringSearch(['abcd']).findSpans('cd')).toEqual([]);
     expect(new MultiStringSearch(['cd', 'abcd']).findSpans('Stryker was here! open')).toEqual([]);
   });
 
-  it('MultiStringSearch finds the same matches as separate searches, at any position', () => {
+  it('MultiStringSearch finds the same matches as separate searches do, at any position', () => {
     const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 4, maxLength: 9 }), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(words, fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 60 }), (wanted, where) => {
@@ -212,7 +212,7 @@ describe('createDecodedViews', () => {
     expect(views('%zz %4')).toEqual(['%zz %4']);
   });
 
-  it('createDecodedViews decodes up to three times in one way and up to twice in different ways, within limits', () => {
+  it('createDecodedViews decodes the same escape up to three times and different escapes up to twice, within limits', () => {
     const times = (count: number, step: (words: string) => string): string =>
       Array.from({ length: count }).reduce<string>((words) => step(words), '"');
     expect(views(times(3, inJson))).toEqual([times(3, inJson), times(2, inJson), times(1, inJson), '"']);
@@ -263,7 +263,7 @@ it('the redactor masks secrets of settings in each form in which they are sent',
 });
 
 describe('A Redactor', () => {
-  it('A Redactor remembers the last eight session keys, and the secrets of the settings forever', () => {
+  it('A Redactor remembers the last eight session keys, and the secrets of the settings without limit', () => {
     const redactor = new Redactor().add('lasting-secret', '', undefined);
     for (let index = 1; index <= 9; index++) redactor.addTemporary(`passing-key-${index}`, `passing-key-${index}:`);
     expect(redactor.text('passing-key-1 passing-key-2 passing-key-9 lasting-secret')).toBe('passing-key-1 •••• •••• ••••');
@@ -284,7 +284,7 @@ describe('A Redactor', () => {
     expect(origin.text('of the call')).toBe('of the call');
   });
 
-  it('A Redactor masks everything if a run has too many secrets to search for, or secrets that cannot be read', () => {
+  it('A Redactor masks everything if a run has too many secrets, or secrets that cannot be read', () => {
     const many = (count: number): Redactor => new Redactor().with(Array.from({ length: count }, (_, index) => `secret-number-${index}`));
     expect(many(20_000).text('nothing here')).toBe('nothing here');
     const tooMany = many(20_001);
@@ -326,7 +326,7 @@ describe('A Redactor', () => {
     expect(redactor.value({ password: 0 })).toEqual({ password: '••••' });
   });
 
-  it('A Redactor masks values to a depth of 200 levels', () => {
+  it('A Redactor masks values down to a depth of 200 levels', () => {
     const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + '7' + ']'.repeat(depth)) as unknown;
     const redactor = new Redactor().add('x-secret');
     expect(redactor.value(nested(201))).toEqual(nested(201));
@@ -352,7 +352,7 @@ describe('A Redactor', () => {
       expect(redactor.text(words)).toBe(words);
   });
 
-  it('A Redactor masks the value of a secret name, and the same text everywhere else', () => {
+  it('A Redactor masks the value below a secret name, and the same text everywhere else', () => {
     const shown = redactSecrets({ said: 'no user with hidden-word', password: 'hidden-word' }, { token: 'came-with' });
     expect(shown).toEqual({ said: 'no user with ••••', password: '••••' });
     expect(redactSecrets(['it was came-with'], { token: 'came-with' })).toEqual(['it was ••••']);
@@ -383,7 +383,7 @@ describe('A Redactor', () => {
     expect(redactor.text('api/v1/system')).toBe('api/v1/••••');
   });
 
-  it('A Redactor finds secrets that are bytes', () => {
+  it('A Redactor finds secrets that are given as bytes', () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0x91, 0xa2, 0xb3]);
     const redactor = new Redactor().add(bytes);
     expect(redactor.text(`it was ${bytes.toString('base64')}.`)).toBe('it was ••••.');
@@ -408,7 +408,7 @@ describe('A Redactor', () => {
     },
   );
 
-  it('A Redactor searches for all of a secret of 512 characters, and for the first 64 of a longer one', () => {
+  it('A Redactor searches for a whole secret of 512 characters, but only for the first 64 characters of a longer one', () => {
     const whole = 'abcdefgh'.repeat(64);
     expect(new Redactor().add(whole).text(`${whole} and more`)).toBe('•••• and more');
     expect(new Redactor().add(whole).text(`${whole.slice(0, 100)} and more`)).toBe(`${whole.slice(0, 100)} and more`);
@@ -427,7 +427,7 @@ describe('A Redactor', () => {
     expect(new Redactor().add('shorty').text(Buffer.from('u:shorty:x').toString('base64'))).toContain('••••');
   });
 
-  it('A Redactor returns a value without secrets itself, so that masking copies nothing', () => {
+  it('A Redactor returns a value without secrets unchanged and does not copy it', () => {
     const redactor = new Redactor().add('hidden words').with(['another secret']);
     const value = { name: 'a', list: [{ text: 'plain' }, ['x', 1, true, null]], path: '/api/v1/configuration/users' };
     expect(redactor.value(value)).toBe(value);

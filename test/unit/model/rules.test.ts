@@ -51,7 +51,7 @@ const ruled = [...operations].flatMap(([name, operation]) =>
   Object.entries(operation.fields).flatMap(([field, { rule }]) => (rule ? [{ name, operation, field, rule }] : [])),
 );
 
-it('Each rule is used by a field', () => {
+it('Each validation rule is used by a field', () => {
   expect(new Set(ruled.map(({ rule }) => rule))).toEqual(new Set(Object.keys(TEXTS)));
 });
 

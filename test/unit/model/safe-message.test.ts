@@ -7,7 +7,7 @@ import { gatewayFor } from '../../helpers/simulated-appliance';
 import { httpResponse, startRawServer, type RawRequest } from '../../helpers/raw-server';
 
 describe('safeMessage', () => {
-  it('safeMessage keeps its own words and masks secrets in untrusted parts', () => {
+  it('safeMessage leaves its own words unmasked and masks secrets in untrusted parts', () => {
     const redactor = new Redactor().add('no', 'the', 'secret words');
     const error = new GatewayError('BAD_INPUT', safeMessage`no, the ${'secret words'} are ${3} of ${trusted('the no')}, not ${'no the'}.`);
     expect(redactor.message(error)).toBe('no, the •••• are 3 of the no, not •••• ••••.');

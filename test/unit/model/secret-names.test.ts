@@ -4,7 +4,7 @@ import { listLeafTexts, isSecretPair, findSecrets, findInputSecrets } from '../.
 import { contentField, requiredField, textField, type Fields } from '../../../src/model/operation';
 
 describe('Masking of secrets', () => {
-  it('the redactor leaves all other text unchanged', () => {
+  it('the redactor leaves text without secrets unchanged', () => {
     const redactor = new Redactor().add('geheim', 'a', undefined, '');
     expect(redactor.text('a database of geheimnisse, a-b')).toBe('•••• database of ••••nisse, ••••-b');
     const value = { list: ['geheim', 1, null, true], deep: { geheim: 'x' } };
@@ -18,7 +18,7 @@ describe('Masking of secrets', () => {
     (quoted) => expect(new Redactor().add('p"a&ü<1\'4').text(`<p>no ${quoted} here</p>`)).toBe('<p>no •••• here</p>'),
   );
 
-  it.each(['x', '-----BEGIN PRIVATE KEY-----\n'])('the redactor masks a long secret that is cut off: %j', (begin) => {
+  it.each(['x', '-----BEGIN PRIVATE KEY-----\n'])('the redactor masks a long secret whose end is cut off: %j', (begin) => {
     const secret = `${begin}${Array.from({ length: 300 }, (_, index) => (index * 7919).toString(36)).join('')}`;
     const redactor = new Redactor().add(secret);
     expect(redactor.text(`no: ${secret.slice(0, 100)}`)).toBe('no: ••••');
@@ -26,7 +26,7 @@ describe('Masking of secrets', () => {
     expect(redactor.text(`no: ${Buffer.from(secret).toString('base64').slice(0, 120)}`)).toBe('no: ••••');
   });
 
-  it('the redactor masks the longer of two secrets first', () =>
+  it('the redactor masks the longer of two overlapping secrets first', () =>
     expect(new Redactor().add('abcd', 'abcdef').text('abcdef abcd')).toBe('•••• ••••'));
 
   it('the redactor masks secrets that its gateway learns later', () => {
@@ -84,7 +84,7 @@ describe('Masking of secrets', () => {
   it('the redactor masks overlapping secrets as one', () =>
     expect(new Redactor().add('abcdef', 'defghi').text('xabcdefghix')).toBe('x••••x'));
 
-  it('the redactor masks the whole value, and does not throw, if the value cannot be read', () => {
+  it('the redactor masks a whole value that cannot be read, and does not throw', () => {
     const odd = {
       get body(): string {
         throw new Error('no');
@@ -129,7 +129,7 @@ describe('isSecretName', () => {
     'auth-server',
     'bypass',
     'hash',
-  ])('isSecretName rejects %s', (name) => expect(new Redactor().value({ [name]: 'shown' })).toEqual({ [name]: 'shown' }));
+  ])('isSecretName returns false for %s', (name) => expect(new Redactor().value({ [name]: 'shown' })).toEqual({ [name]: 'shown' }));
 
   it('isSecretName ignores values that reveal nothing, such as an empty text or "off"', () => {
     const value = { password: '', token: null, secret: false };
@@ -169,7 +169,7 @@ describe('Values below a secret name', () => {
     expect(leaves(value)).toEqual(secrets);
   });
 
-  it('Values below a secret name are secret if they are a number beyond all limits', () => expect(leaves(12n)).toEqual(['12']));
+  it('A number below a secret name is secret, however large it is', () => expect(leaves(12n)).toEqual(['12']));
 
   it('values below a secret name are searched once even if an object contains itself', () => {
     const circle: Record<string, unknown> = { a: 'once-only' };
@@ -241,6 +241,6 @@ describe('The secrets of an input', () => {
     ['a number', { note: 5, body: 7 }, []],
   ])('The secrets of an input are found: %s', (_what, input, secrets) => expect(of(input)).toEqual(secrets));
 
-  it('The secrets of an input are found without field definitions', () =>
+  it('The secrets of an input are found even without field definitions', () =>
     expect([...findInputSecrets(undefined, { password: 'x' })]).toEqual([]));
 });

@@ -138,7 +138,7 @@ describe('checkSettings', () => {
     expect(checkSettings({ ...base, secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' }).secondFactor).toBe('totp');
   });
 
-  it('checkSettings requires no realm and second factor for the other login types', () => {
+  it('checkSettings does not require a realm and second factor for the other login types', () => {
     expect(checkSettings({ url: base.url, login: 'key', apiKey: 'a' }).secondFactor).toBe('none');
     const legacy = checkSettings({ ...base, realm: '', login: 'legacy', secondFactor: 'totp' });
     expect(legacy.secondFactor).toBe('none');

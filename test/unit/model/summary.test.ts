@@ -26,7 +26,7 @@ const ROLE = 'users/user-roles/user-role/Users';
 const USERS = { server: 'System Local', username: 'j.doe' };
 
 describe('The summary of a run', () => {
-  it('The summary of a run counts the items, and those that were already gone', async () => {
+  it('A run summary counts the items, and those that did not exist any more', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const ids = readSessionIds((await gateway.run('sessions.list')).data).slice(0, 3);
     const planned = await gateway.run('sessions.kill', { 'session-id': ids }, { dryRun: true });
@@ -36,7 +36,7 @@ describe('The summary of a run', () => {
     expect((await gateway.run('sessions.kill-user', { name: 'nobody.at.all' })).envelope.summary).toBe('nobody.at.all has no session.');
   });
 
-  it('The summary of a run names a single item without a count', async () => {
+  it('A run summary names a single item without a count', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 1 });
     expect((await gateway.run('sessions.list')).envelope.summary).toMatch(/^1 session on 127\.0\.0\.1:\d+\.$/);
     expect((await gateway.run('request.get', { path: 'system/active-users' })).envelope.summary).toBe('Read system/active-users.');
@@ -50,7 +50,7 @@ describe('The summary of a run', () => {
     }
   });
 
-  it('The summary of a run does not say that a user was gone who could not be disabled', async () => {
+  it('A run summary does not claim that a user did not exist if the user could not be disabled', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('users.disable', { server: USERS.server, username: ['contractor1', 'nobody.here'] });
     expect(envelope.summary).toBe('Disabled 1 of 2 users: contractor1; 1 failed (nobody.here).');
@@ -109,7 +109,7 @@ describe('The summary of a run', () => {
     expect(envelope.summary).toBe(summary.replace('HOST', envelope.appliance));
   });
 
-  it('The summary of a run says whether a journal is complete and what was undone', async () => {
+  it('A run summary says whether a journal is complete and what was undone', async () => {
     const { gateway, journal } = await startWithJournal();
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is intact. Entries: 1, files: 1.');
@@ -121,14 +121,14 @@ describe('The summary of a run', () => {
     expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is NOT intact. Damaged places: 1.');
   });
 
-  it('The summary of a run names the operation and the error code after a failure, also if the details cannot be read', async () => {
+  it('A run summary names the operation and the error code after a failure, even if the details cannot be read', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(404)));
     expect((await expectFailure(gateway.run('users.get', USERS))).cause?.summary).toBe('Get a user (j.doe): failed (NOT_FOUND).');
     expect((await expectFailure(gateway.run('users.get', null as never))).cause?.summary).toContain('BAD_INPUT');
     expect((await expectFailure(gateway.run('no.such'))).cause?.summary).toBe('no.such: failed (BAD_INPUT).');
   });
 
-  it('The summary of a run contains no secret, and never causes a failure', async () => {
+  it('A run summary contains no secret, and an error in it never fails the run', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(200, '{}')), { password: 'simulator' });
     const { envelope } = await gateway.run('config.get', { path: 'users/simulator' });
     expect(envelope.summary).toBe('Read users/••••.');
@@ -138,7 +138,7 @@ describe('The summary of a run', () => {
     expect((await gateway.run('system.info', {}, { translate })).envelope).toMatchObject({ ok: true, summary: 'system.info.' });
   });
 
-  it('The summary of a run is in the language of the caller', async () => {
+  it('A run summary is in the language of the caller', async () => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(200, '{}')));
     const said: string[] = [];
     const translate = (key: string, english: string): string => {
@@ -159,7 +159,7 @@ describe('The summary of a run', () => {
     expect(envelope.summary).toBe('已结束 1/3 个会话；2 项已不存在。');
   });
 
-  it.each([...operations])('The summary of %s names only fields that exist and are not secret', (_name, operation) => {
+  it.each([...operations])('The run summary of %s names only fields that exist and are not secret', (_name, operation) => {
     const { summary = {}, fields, data, example } = operation;
     for (const [key, words] of Object.entries(summary)) {
       expect(Object.keys(SUMMARY_TEXTS)).toContain(key);
@@ -287,7 +287,7 @@ describe('A summary sentence', () => {
     );
   });
 
-  it('A summary sentence uses the text of the operation if there is one, and otherwise the common text', () => {
+  it('A summary sentence uses the text of the operation, or the common text if there is none', () => {
     const said: [string, unknown][] = [];
     const say: Translate = (key, words, values) => {
       said.push([key, values['title']]);
@@ -318,7 +318,7 @@ describe('A summary sentence', () => {
       defaultTranslate,
     );
 
-  it('A summary sentence names the first requested field or the subject, but no guard, secret or value that is not text', () => {
+  it('A summary sentence names the first required field or the subject, but no guard, secret or value that is not text', () => {
     const input = { guard: 'g', flag: true, secret: 's', first: 'f', second: 'one', place: ['a', 'b'], who: 'w' };
     expect(titleWith(input)).toBe('Do it (f)');
     expect(titleWith({ ...input, first: '' })).toBe('Do it (one)');
@@ -328,7 +328,7 @@ describe('A summary sentence', () => {
     expect(titleWith({})).toBe('Do it');
   });
 
-  it('A summary sentence names the subject on one line, shortened and without secrets', () => {
+  it('A summary sentence names the subject on one line, shortened and masked', () => {
     expect(titleWith({ first: 'a\n\t b hidden' })).toBe('Do it (a b ••••)');
     expect(titleWith({ first: 'x'.repeat(80) })).toBe(`Do it (${'x'.repeat(80)})`);
     expect(titleWith({ first: 'x'.repeat(81) })).toBe(`Do it (${'x'.repeat(79)}…)`);

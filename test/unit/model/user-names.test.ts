@@ -20,7 +20,7 @@ describe('comparison of user names', () => {
     expect(NAME_MATCH_MODES.filter((match) => createNameMatcher(name, match)(undefined))).toEqual([]);
   });
 
-  it('findSimilarNames lists each similar name once, sorted, at most 20, without the name itself', () => {
+  it('findSimilarNames lists at most 20 similar names, sorted, each once and without the given name', () => {
     expect(findSimilarNames('j.doe', ['J.Doe', 'j.doe', 'CORP\\j.doe', 'J.Doe', 'x', null])).toEqual(['CORP\\j.doe', 'J.Doe']);
     expect(
       findSimilarNames(

@@ -49,7 +49,7 @@ describe('a rehearsal', () => {
     expect(real.requests).toEqual([]);
   });
 
-  it('a rehearsal reports itself in envelopes, also of failures, and logs in at the copy only', async () => {
+  it('a rehearsal is marked in envelopes, even of failures, and logs in only at the copy', async () => {
     const { real, folder, copies } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     const gateway = gatewayFor(real, { name: 'vpn-1', password: 'of the real appliance', rehearsal: folder });
     expect(copies.started).toHaveLength(0);
@@ -63,7 +63,7 @@ describe('a rehearsal', () => {
     expect(keys?.filter((key) => key.includes('of the real appliance'))).toEqual([]);
   });
 
-  it('a rehearsal writes its journal into a folder of its own, with marked entries', async () => {
+  it('a rehearsal writes its journal into a separate folder, with marked entries', async () => {
     const { real, folder } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     const journal = join(createTemporaryFolder(), 'journal');
     mkdirSync(journal);
@@ -118,7 +118,7 @@ describe('a rehearsal', () => {
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it('a rehearsal needs no credentials, ignores TLS and proxy of the appliance, and connects to no other host', async () => {
+  it('a rehearsal needs no credentials, ignores the TLS and proxy settings, and connects to no other host', async () => {
     const { real, folder } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     const connections = real.totalConnections;
     const proxy = await startRawServer(() => '');

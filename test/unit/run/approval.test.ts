@@ -53,7 +53,7 @@ describe('A write that requires approval', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('A write that requires approval is sent without approval if nothing would be written: a read, a dry run, no difference', async () => {
+  it('A write that requires approval is run without approval if nothing would be written: a read, a dry run, no difference', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { approve, proposals } = approving();
     await gateway.run('system.info', {}, { approve });
@@ -65,7 +65,7 @@ describe('A write that requires approval', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('A write that requires approval fails with the error of the decision, and nothing is sent', async () => {
+  it('A write that is declined fails with the error of the decision, and nothing is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const approvals = new PendingApprovals(60);
     const approve: RequestApproval = () => {
@@ -82,7 +82,7 @@ describe('A write that requires approval', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('A write that requires approval fails with ABORTED if it is canceled meanwhile', async () => {
+  it('A write that waits for approval fails with ABORTED if it is canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const stop = new LightAbortController();
     const approve: RequestApproval = () => {
@@ -96,7 +96,7 @@ describe('A write that requires approval', () => {
 });
 
 describe('A run after its approval', () => {
-  it('A run after its approval ends seven of ten approved sessions if three ended by themselves, and no other one', async () => {
+  it('An approved run ends seven of ten approved sessions if three ended meanwhile, and no other session', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     const ids = own(simulator, 10);
     let eleventh: string[] = [];
@@ -112,7 +112,7 @@ describe('A run after its approval', () => {
     expect(simulator.state.sessions.ids()).toEqual(eleventh);
   });
 
-  it('A run after its approval ends only approved sessions, even if another starts after the second plan', async () => {
+  it('An approved run ends only approved sessions, even if another session starts after the plan', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     const ids = own(simulator, 10);
     let eleventh: string[] = [];
@@ -125,7 +125,7 @@ describe('A run after its approval', () => {
     for (const id of ids) expect(simulator.state.sessions.has(id)).toBe(false);
   });
 
-  it('A run after its approval undoes several writes as approved, and leaves a write whose resource changed meanwhile', async () => {
+  it('An approved run undoes the approved writes, except a write whose resource changed meanwhile', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const user = { server: 'System Local', username: 'contractor1' };
@@ -149,7 +149,7 @@ describe('A run after its approval', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('A run after its approval succeeds without a change if everything is already done', async () => {
+  it('An approved run succeeds without a change if everything is already done', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     own(simulator, 2);
     const { approve } = approving(() => simulator.state.sessions.endAll());
@@ -160,7 +160,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('A run after its approval fails with CONFLICT if somebody else changed the resource meanwhile, and sends nothing', async () => {
+  it('An approved run fails with CONFLICT and sends nothing if another client changed the resource meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = gatewayFor(simulator);
     const path = `${USERS_OF}/j.doe`;
@@ -176,7 +176,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toHaveLength(before + 1);
   });
 
-  it('A run after its approval sends nothing if somebody else made the same change', async () => {
+  it('An approved run sends nothing if another client made the same change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = gatewayFor(simulator);
     const input = { server: 'System Local', username: 'j.doe', fullname: 'As it was', 'password-cleartext': 'correct horse 1' };
@@ -190,7 +190,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toHaveLength(before + 1);
   });
 
-  it('A run after its approval writes only the approved resources that have not changed meanwhile', async () => {
+  it('An approved run writes only the approved resources that have not changed meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = gatewayFor(simulator);
     for (const username of ['a.one', 'a.two']) {
@@ -204,7 +204,7 @@ describe('A run after its approval', () => {
     expect((await other.run('users.get', { server: 'System Local', username: 'a.two' })).data).toMatchObject({ fullname: 'As it was' });
   });
 
-  it('A run after its approval sends the approved secret, which the plan does not show', async () => {
+  it('An approved run sends the approved secret, which the plan does not show', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { server: 'System Local', username: 'j.doe', 'password-cleartext': 'correct horse 1' };
     const { approve, proposals } = approving(() => void (input['password-cleartext'] = 'another horse 2'));
@@ -214,7 +214,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('A run after its approval updates several fields of a user with an encrypted password that the appliance shows', async () => {
+  it('An approved run updates several fields of a user whose encrypted password the appliance shows', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('users.create', {
       server: 'System Local',
@@ -236,7 +236,7 @@ describe('A run after its approval', () => {
     expect(simulator.requests.at(-1)?.body).toContain('3u+UR6n8');
   });
 
-  it('A run after its approval fails with CONFLICT if the file changed before it was sent', async () => {
+  it('An approved run fails with CONFLICT if the file to send has changed since the plan', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = mkdtempSync(join(tmpdir(), 'approval-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -251,7 +251,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toHaveLength(before);
   });
 
-  it('A run after its approval sends exactly the approved certificate bundle, whose key the plan does not show', async () => {
+  it('An approved run sends exactly the approved certificate bundle, whose key the plan does not show', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { cert: Buffer.from('0123456789 a bundle').toString('base64'), password: 'correct horse' };
     const { approve, proposals } = approving(() => void (input.cert = Buffer.from('another bundle').toString('base64')));
@@ -260,7 +260,7 @@ describe('A run after its approval', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('A run after its approval sends exactly the approved content of a request, of any type', async () => {
+  it('An approved run sends exactly the approved body of gateway-request, of any type', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const body = Buffer.from('one of these');
     const { approve } = approving(() => void body.write('two'));
@@ -299,7 +299,7 @@ describe('PendingApprovals', () => {
     expect(await other.decision).toMatchObject({ code: 'DECLINED' });
   });
 
-  it('PendingApprovals rejects an approval after the time has passed, even if the timer is late', async () => {
+  it('PendingApprovals rejects an approval after its deadline, even if the timer is late', async () => {
     const soon = held(new PendingApprovals(0.0001));
     expect(await soon.decision).toMatchObject({ code: 'EXPIRED' });
     let now = Date.parse('2026-11-21T08:00:00Z');
@@ -311,7 +311,7 @@ describe('PendingApprovals', () => {
     expect(await late.decision).toMatchObject({ code: 'EXPIRED' });
   });
 
-  it('PendingApprovals holds at most one hundred plans, without the canceled ones', () => {
+  it('PendingApprovals holds at most one hundred plans, not counting canceled ones', () => {
     const approvals = new PendingApprovals(60);
     const stop = new LightAbortController();
     const [first] = Array.from({ length: 100 }, () => approvals.add(stop));

@@ -25,7 +25,7 @@ describe('An approval', () => {
     return approval;
   }
 
-  it('An approval allows each planned write as often as it was planned', async () => {
+  it('An approval allows each write as often as the plan contains it', async () => {
     const twice = put('/a', { x: 1 });
     const gate = await approved([twice, twice, put('/b', {})]);
     await gate.assertAllowed(twice);
@@ -42,13 +42,13 @@ describe('An approval', () => {
     expect(gate.isAllowed({ method: 'DELETE', path: '/a' })).toBe(false);
   });
 
-  it('An approval allows a write with keys in another order, but not one with list items in another order', async () => {
+  it('An approval covers a write with keys in another order, but not one with list items in another order', async () => {
     const gate = await approved([put('/a', { x: 1, y: { b: 1, a: 2 }, c: [1, 2], d: 0 })]);
     await expect(gate.assertAllowed(put('/a', { x: 1, y: { b: 1, a: 2 }, c: [2, 1], d: 0 }))).rejects.toMatchObject({ code: 'CONFLICT' });
     await gate.assertAllowed(put('/a', { d: 0, c: [1, 2], y: { a: 2, b: 1 }, x: 1 }));
   });
 
-  it('An approval is requested if a plan without requests would change something, and otherwise not', async () => {
+  it('An approval is requested for a plan without requests only if the plan would change something', async () => {
     const asked: Proposal[] = [];
     for (const more of [{}, { wouldChange: false }, { wouldChange: true }]) {
       const approval = new Approval((proposal) => {
@@ -64,7 +64,7 @@ describe('An approval', () => {
     expect(asked).toEqual([proposed(0, { wouldChange: true })]);
   });
 
-  it('An approval ends when it is canceled, and says that nothing was changed', async () => {
+  it('An approval that is canceled fails and says that nothing was changed', async () => {
     const stop = new LightAbortController();
     const approval = new Approval(() => {
       stop.abort();
@@ -84,7 +84,7 @@ describe('An approval', () => {
 });
 
 describe('Pending approvals', () => {
-  it('Pending approvals use at most 64 MiB in all nodes together, and free their memory after the decision', async () => {
+  it('Pending approvals of all nodes use at most 64 MiB, which are freed after the decision', async () => {
     const [first, second] = [new PendingApprovals(60), new PendingApprovals(60)];
     const waiting = first.add(undefined, 40 * 2 ** 20);
     const refused = getThrownError(() => second.add(undefined, 30 * 2 ** 20));
@@ -97,7 +97,7 @@ describe('Pending approvals', () => {
     await next.decision;
   });
 
-  it('Pending approvals report what is wrong with a decision', () => {
+  it('A decision that does not fit a pending approval is refused with the reason', () => {
     const approvals = new PendingApprovals(60);
     for (const id of ['', 17, undefined]) {
       expect(getThrownError(() => approvals.approve(id, 'x'))?.message).toBe(
@@ -125,7 +125,7 @@ describe('Pending approvals', () => {
     await expect(other.decision).rejects.toMatchObject({ code: 'DECLINED', message: words, details: { sent: false } });
   });
 
-  it('Pending approvals say that nothing was sent if they expire, are too many or have no recipient', async () => {
+  it('Pending approvals report that nothing was sent if they expire, are too many or have no recipient', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const approvals = new PendingApprovals(1);
@@ -153,7 +153,7 @@ describe('Pending approvals', () => {
     });
   });
 
-  it('Pending approvals expire on time if the clock is set back, and change nothing if it is set ahead', async () => {
+  it('Pending approvals expire on time if the system clock is set back, and change nothing if it is set ahead', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     let now = Date.parse('2026-11-21T08:00:00Z');

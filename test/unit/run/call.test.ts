@@ -76,7 +76,7 @@ describe('OperationContext', () => {
     );
   });
 
-  it('OperationContext has dryRun, and one real AbortSignal if the caller gave any signal', () => {
+  it('OperationContext has the dryRun flag, and a real AbortSignal for any signal of the caller', () => {
     expect([idle().dryRun, idle({ dryRun: true }).dryRun, idle().signal]).toEqual([false, true, undefined]);
     const stop = new LightAbortController();
     const call = idle({ signal: stop });
@@ -87,7 +87,7 @@ describe('OperationContext', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it('OperationContext has the diagnostics for support', async () => {
+  it('OperationContext has the diagnostics of a support bundle', async () => {
     const call = createRunContext(await answering());
     await call.read({ method: 'GET', path: PATH });
     expect(call.counters.requests.get('GET')?.codes.get(200)).toEqual({ n: 1 });
@@ -99,7 +99,7 @@ describe('OperationContext', () => {
     });
   });
 
-  it('OperationContext returns cached reads of the configuration', async () => {
+  it('OperationContext caches reads of the configuration', async () => {
     const call = createRunContext(await answering('{"a":1}'), { shouldCacheReads: true });
     await call.read({ method: 'GET', path: PATH });
     await call.read({ method: 'GET', path: `${PATH}1`, query: { a: 'b' } });
@@ -133,7 +133,7 @@ describe('OperationContext.download', () => {
     expect(call.record).toMatchObject({ request: get, status: 200 });
   });
 
-  it('OperationContext.download leaves nothing behind if the request or the end of the download fails', async () => {
+  it('OperationContext.download releases everything if the request or the end of the download fails', async () => {
     const json = createRunContext(await answering('{"a":1}'));
     const none = target();
     expect(await expectFailure(json.download(get, none.open))).toMatchObject({
@@ -185,12 +185,12 @@ describe('A write of an operation', () => {
     return [writes[0] as PendingWrite, data];
   }
 
-  it('A write of an operation shows plannedBody in place of its body in a plan', async () => {
+  it('A planned write shows plannedBody in place of its body', async () => {
     expect(await seen((call) => call.write(PUT))).toEqual([{ request: PUT }, { result: NOTHING }]);
     expect(await seen((call) => call.write(PUT, { a: 1 }))).toEqual([{ request: PUT, plannedBody: { a: 1 } }, { result: NOTHING }]);
   });
 
-  it('A write of an operation with a raw body has a content type, a length and a hash', async () => {
+  it('A planned write with a raw body shows its content type, length and hash', async () => {
     const content = { type: 'text/x-test', bytes: Buffer.from('abc') };
     const [write] = await seen((call) => call.writeAny(PUT, content));
     expect(write.plannedBody).toEqual({ 'content-type': 'text/x-test', bytes: 3 });
@@ -202,7 +202,7 @@ describe('A write of an operation', () => {
     expect([Object.keys(stream?.headers ?? {}), stream && 'body' in stream]).toEqual([['accept'], false]);
   });
 
-  it('A write of an operation may return any response', async () => {
+  it('A write of an operation accepts any response if the operation allows it', async () => {
     const server = await answering('text', { 'content-type': 'text/plain' });
     const call = createRunContext(server);
     expect(await call.readAny({ method: 'GET', path: PATH })).toBe('text');
@@ -212,7 +212,7 @@ describe('A write of an operation', () => {
     expect(await createRunContext(await answering()).writeAny(PUT)).toEqual({ result: { ...NOTHING, info: [{ message: 'done' }] } });
   });
 
-  it('A write of an operation reports an unchanged result without a request', () => {
+  it('A write of an operation can report an unchanged result without a request', () => {
     const call = idle();
     expect(call.reportUnchanged()).toEqual({ result: NOTHING });
     expect(call.record.changed).toBe(false);
@@ -243,7 +243,7 @@ describe('Bulk results', () => {
   const items = ['a', 'secret b'];
   const error = new GatewayError('NOT_FOUND', 'On purpose.', { status: 404 });
 
-  it('Bulk results are in the order of the items, with masked secrets', () => {
+  it('Bulk results are in the order of the items and masked', () => {
     const call = idle({ masker: new Redactor().add('secret b') });
     const many = call.collectResults(items, new Map([[0, error]]));
     expect(many).toEqual({
@@ -270,7 +270,7 @@ describe('Bulk results', () => {
 });
 
 describe('Parts of a stream', () => {
-  it('Parts of a stream are counted and delivered to the caller', () => {
+  it('The parts of a stream are counted and delivered to the caller', () => {
     const taken: unknown[] = [];
     const call = idle({ onEmit: (data, part, by) => taken.push([data, part, by]) });
     expect(call.record.emittedParts).toBeUndefined();
@@ -286,7 +286,7 @@ describe('Parts of a stream', () => {
     expect([countReturnedRecords([]), countReturnedRecords([1, 2]), countReturnedRecords({})]).toEqual([0, 2, 1]);
   });
 
-  it('Parts of a stream are rejected if the caller accepts no parts', () => {
+  it('The parts of a stream are rejected if the caller accepts none', () => {
     const call = idle();
     expect(getThrownError(() => call.startStream())).toMatchObject({
       code: 'BAD_INPUT',
@@ -298,7 +298,7 @@ describe('Parts of a stream', () => {
 });
 
 describe('runExclusive', () => {
-  it('runExclusive excludes other runs at this appliance until no sent request can still take effect, and a dry run does not wait', async () => {
+  it('runExclusive excludes other runs at the appliance until no sent request can take effect, but a dry run does not wait', async () => {
     const exclusive = vi.spyOn(processCoordination, 'runExclusive');
     onTestFinished(() => exclusive.mockRestore());
     const signal = new LightAbortController();
@@ -317,7 +317,7 @@ describe('runExclusive', () => {
     expect(exclusive).toHaveBeenCalledTimes(4);
   });
 
-  it('runExclusive frees a brief lease 25 s after its holder died, and later with a longer request timeout', () => {
+  it('runExclusive frees a lease 25 s after its holder died, or later with a longer request timeout', () => {
     const brief = (timeout: number): number => getLeaseSeconds({ timeout, transferTimeout: 600 }, true);
     expect([1, 5, 10, 11, 30, 31, 120].map(brief)).toEqual([16, 20, 25, 25, 25, 46, 135]);
   });
@@ -358,7 +358,7 @@ describe('memoize', () => {
     expect([(await expectFailure(looking)).code, await waiting]).toEqual(['ABORTED', 'found']);
   });
 
-  it('memoize rejects when the waiting caller is canceled', async () => {
+  it('memoize rejects if the waiting caller is canceled', async () => {
     const stop = new LightAbortController();
     const call = idle({ signal: stop });
     void call.memoize('a', () => new Promise(() => undefined));
@@ -398,7 +398,7 @@ describe('readIdentity', () => {
 });
 
 describe('A login operation', () => {
-  it('A login operation reports whether there is another key than before', async () => {
+  it('A login operation reports whether the key has changed', async () => {
     const server = await answering();
     const call = createRunContext(server);
     expect(await call.login.start()).toEqual({ state: 'ready' });
@@ -424,7 +424,7 @@ describe('The envelope of a run', () => {
   };
   const base = { operation: 'config.update', appliance: 'vpn', requests: 0, retries: 0, logins: 0, ms: 12.4, at: AT, dryRun: false };
 
-  it('The envelope of a run contains the request, the response and the notes of the operation, with masked secrets', () => {
+  it('An envelope contains the request, the response and the notes of the operation, all masked', () => {
     timed();
     const call = idle();
     const request = { ...PUT, path: '/geheim-7f3', query: { password: 'x', a: 'b' } };
@@ -452,7 +452,7 @@ describe('The envelope of a run', () => {
     });
   });
 
-  it('The envelope of a run has no request if nothing was sent, and masks secrets in a raw query', () => {
+  it('An envelope has no request if nothing was sent, and masks secrets in a raw query', () => {
     timed();
     const call = idle();
     expect(createEnvelope(run, call)).toEqual({ ...base, ok: true, request: null, status: null, result: NOTHING, changed: null });
@@ -463,7 +463,7 @@ describe('The envelope of a run', () => {
     expect(createEnvelope(run, plain).request).toEqual({ method: 'GET', path: '/a' });
   });
 
-  it('The envelope of a run is ok for several items only if none of them failed', () => {
+  it('An envelope of several items is ok only if none of them failed', () => {
     const call = idle();
     const many = { total: 2, ok: 2, failed: 0, results: [] };
     call.record.recordBulk(many, true);
@@ -472,7 +472,7 @@ describe('The envelope of a run', () => {
     expect(createEnvelope(run, call).ok).toBe(false);
   });
 
-  it('The envelope of a run has no status and no change in a plan, and reports a read of a dry run as a read', async () => {
+  it('An envelope of a plan has no status and no change, and a read of a dry run is reported as a read', async () => {
     const call = idle({ dryRun: true });
     await call.write(PUT);
     call.record.status = 200;
@@ -483,7 +483,7 @@ describe('The envelope of a run', () => {
     expect(read).not.toHaveProperty('plan');
   });
 
-  it('The envelope of a run contains the details of an error, with masked secrets', () => {
+  it('An envelope contains the masked details of an error', () => {
     timed();
     const call = idle();
     call.record.recordRequest('write', { method: 'PUT', path: '/geheim-7f3' });
@@ -525,7 +525,7 @@ describe('The envelope of a run', () => {
     });
   });
 
-  it('The envelope of a run reports after a failure whether anything was changed', () => {
+  it('An envelope of a failed run reports whether anything was changed', () => {
     const unknown = new GatewayError('OUTCOME_UNKNOWN', 'On purpose.');
     const refused = new GatewayError('REJECTED', 'On purpose.');
     const many = {
@@ -556,7 +556,7 @@ describe('The envelope of a run', () => {
     expect(createRunFailureEnvelope(run, refused, call, masking)).toMatchObject({ changed: false, results: many.results });
   });
 
-  it('The envelope of a run has all its properties even if the run failed before it chose an appliance', () => {
+  it('An envelope has all its properties even if the run failed before it selected an appliance', () => {
     const error = new GatewayError('BAD_CONFIG', 'On purpose.');
     const said: string[] = [];
     const say: Translate = (key, ...more) => {
@@ -622,7 +622,7 @@ describe('The summary of a run record', () => {
     expect(told(name, came, prepare)).toBe(sentence);
   });
 
-  it('The summary of a run record says how many requests a plan would send, and what a read of a dry run returned', () => {
+  it('A run summary says how many requests a plan would send, and what a read of a dry run returned', () => {
     const planned = ({ plan }: RunContext): void => plan?.add(PUT);
     expect(told('config.update', {}, planned, defaultTranslate, true)).toBe(`Would update ${MASK}.`);
     expect(told('sessions.list', { data: [1] }, planned, defaultTranslate, true)).toBe('1 session on vpn-1.');

@@ -29,7 +29,7 @@ describe('envelope.changed', () => {
     expect(envelope).not.toHaveProperty('unknown');
   });
 
-  it('envelope.changed of a plain update is exact with a journal, which compares the states before and after', async () => {
+  it('envelope.changed of a simple update is exact with a journal, because the journal compares the states before and after', async () => {
     const { gateway } = await startWithJournal();
     const update = async () => (await gateway.run('config.update', { path: ROLE, body: { description: 'x' } })).envelope.changed;
     expect([await update(), await update()]).toEqual([true, false]);

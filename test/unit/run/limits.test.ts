@@ -53,15 +53,19 @@ async function turns(rate: number, count: number): Promise<number[]> {
 }
 
 describe('A limit of requests per second', () => {
-  it.each([0.5, 1, 2.5, 7, 100])('A limit of %d requests per second is never exceeded in any second, and is fully used', async (rate) => {
-    const count = Math.ceil(rate * 4) + 1;
-    const left = await turns(rate, count);
-    const most = Math.max(1, Math.floor(rate));
-    const window = (most / rate) * 1000;
-    for (const [index, at] of left.entries()) if (index >= most) expect(at - (left[index - most] as number)).toBeGreaterThanOrEqual(window);
-    // Timers count in whole milliseconds.
-    expect((left.at(-1) as number) - (left[0] as number)).toBeLessThanOrEqual(Math.ceil(count / most) * (window + 51));
-  });
+  it.each([0.5, 1, 2.5, 7, 100])(
+    'A rate limit of %d requests per second is never exceeded in any second, and is fully used',
+    async (rate) => {
+      const count = Math.ceil(rate * 4) + 1;
+      const left = await turns(rate, count);
+      const most = Math.max(1, Math.floor(rate));
+      const window = (most / rate) * 1000;
+      for (const [index, at] of left.entries())
+        if (index >= most) expect(at - (left[index - most] as number)).toBeGreaterThanOrEqual(window);
+      // Timers count in whole milliseconds.
+      expect((left.at(-1) as number) - (left[0] as number)).toBeLessThanOrEqual(Math.ceil(count / most) * (window + 51));
+    },
+  );
 
   it('requests above the limit per second wait in their order', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -86,7 +90,7 @@ describe('A limit of requests per second', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('A limit of requests per second counts earlier requests exactly when it changes, and keeps the order', async () => {
+  it('A rate limit counts earlier requests correctly when it changes, and keeps the order', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     let now = 0;
@@ -132,7 +136,7 @@ describe('A limit of requests per second', () => {
     expect([getEventListeners(kept.signal, 'abort').length, pace.waitingCount]).toEqual([0, 0]);
   });
 
-  it('A limit of requests per second can change while requests wait', async () => {
+  it('A rate limit can change while requests wait', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const pace = new RateLimiter(0.01);
@@ -151,7 +155,7 @@ describe('A limit of requests per second', () => {
     expect([left, vi.getTimerCount()]).toEqual([5, 0]);
   });
 
-  it('A limit of requests per second counts logins and requests together, and a canceled request was not sent', async () => {
+  it('A rate limit counts logins and requests together, and reports a canceled request as not sent', async () => {
     const server = await startRawServer(() => INFO);
     const gateway = gatewayFor(server, { rate: 0.01 });
     const stop = new LightAbortController();
@@ -165,7 +169,7 @@ describe('A limit of requests per second', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('A limit of requests per second applies to all nodes of an account together, until the node that set it closes', async () => {
+  it('A rate limit applies to all nodes of an account together, until the node that set it closes', async () => {
     const server = await startRawServer(() => INFO);
     const [slow, other] = [gatewayFor(server, { rate: 0.01 }), gatewayFor(server)];
     // The login takes the one turn that there is.
@@ -181,7 +185,7 @@ describe('A limit of requests per second', () => {
 });
 
 describe('A limit of waiting messages', () => {
-  it('A limit of waiting messages rejects further messages before anything is sent', async () => {
+  it('A limit of queued messages rejects further messages before anything is sent', async () => {
     const { server, answer } = await holding();
     const gateway = gatewayFor(server, { connections: 2, waiting: 3 });
     const running = times(5, () => info(gateway));
@@ -195,7 +199,7 @@ describe('A limit of waiting messages', () => {
     expect(server.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('A limit of waiting messages does not count failed messages and those that wait for an approval', async () => {
+  it('A limit of queued messages does not count failed messages and those that wait for an approval', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { connections: 1, waiting: 0 });
     await info(gateway);
@@ -215,7 +219,7 @@ describe('A limit of waiting messages', () => {
 });
 
 describe('Gateways of many appliances', () => {
-  it('Gateways of many appliances share the secure context of equal certificates', async () => {
+  it('Gateways of many appliances share the TLS context of equal certificates', async () => {
     const [one, other] = [await startTestSimulator(), await startTestSimulator()];
     // Held on to: those of other tests go as the collector likes.
     const list = (): unknown[] =>
@@ -239,7 +243,7 @@ describe('Gateways of many appliances', () => {
 });
 
 describe('Gateways that reach the same account in the same way', () => {
-  it('Gateways that reach the same account in the same way share as many connections as the strictest of them allows', async () => {
+  it('Gateways with the same account and route share as many connections as the strictest of them allows', async () => {
     const before = getProcessMap('connection pools').size;
     const { server, answer, hold } = await holding(false);
     const gateways = [8, 2, 5].map((connections, index) => gatewayFor(server, { connections, name: `vpn-${index}` }));
@@ -254,7 +258,7 @@ describe('Gateways that reach the same account in the same way', () => {
     expect([server.sockets.size, server.requests.length, getProcessMap('connection pools').size - before]).toEqual([2, 33, 1]);
   });
 
-  it('Gateways that reach the same account in the same way get more connections when the strictest one closes, and fewer when a stricter one opens', async () => {
+  it('Gateways with the same account and route get more connections when the strictest closes, and fewer when a stricter one opens', async () => {
     const { server, answer, hold } = await holding(false);
     const [strict, wide] = [gatewayFor(server, { connections: 1 }), gatewayFor(server, { connections: 4 })];
     await info(strict);
@@ -274,7 +278,7 @@ describe('Gateways that reach the same account in the same way', () => {
     expect(server.sockets.size).toBe(1);
   });
 
-  it('Gateways that reach the same account in the same way lose no request when one of them closes during it', async () => {
+  it('Gateways with the same account and route lose no request when one of them closes during it', async () => {
     const before = getProcessMap('connection pools').size;
     const { server, answer } = await holding();
     const [one, other] = [gatewayFor(server), gatewayFor(server)];
@@ -307,7 +311,7 @@ describe('Gateways that reach the same account in the same way', () => {
 it.each([
   ['rate', [0, -1, 10_001, Number.NaN, 'x']],
   ['waiting', [-1, 1.5, 1_000_001, Number.NaN, 'x']],
-])('gateways reject invalid values of %s', (name, odd) => {
+])('a gateway rejects an invalid value of %s', (name, odd) => {
   for (const value of odd)
     expect(
       getThrownError(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), [name]: value })),

@@ -43,7 +43,7 @@ async function refused(permissions: Permissions, name: string, dryRun = false): 
 describe('The permission read-only', () => {
   it.each(namesOf('write', 'destroy'))('The permission read-only rejects every %s', (name) => refused('read-only', name));
 
-  it('The permission read-only rejects a dry run of every write too', () => refused('read-only', 'sessions.kill-all', true));
+  it('The permission read-only rejects the dry run of every write too', () => refused('read-only', 'sessions.kill-all', true));
 
   it('The permission read-only allows every read, including exports by POST and logins', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { permissions: 'read-only' });
@@ -63,7 +63,7 @@ describe('The permission no-destroy', () => {
     expect(listWriteLines(simulator)).toHaveLength(3);
   });
 
-  it('The permission no-destroy rejects a PUT that leaves out or empties something present, and its plan', async () => {
+  it('The permission no-destroy rejects a PUT that omits or empties an existing value, and its plan', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     const present = (await gateway.run('config.get', { path: ROLE })).data as Record<string, unknown>;
     const path = `/api/v1/configuration${ROLE}`;
@@ -86,7 +86,7 @@ describe('The permission no-destroy', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('The permission no-destroy does not send a PUT of which it cannot read what is present', async () => {
+  it('The permission no-destroy does not send a PUT if the current resource cannot be read', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path.includes('user-role'), status: 403, times: 9 });
     const error = await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
@@ -94,7 +94,7 @@ describe('The permission no-destroy', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('The permission no-destroy rejects a deletion within another write', async () => {
+  it('The permission no-destroy rejects a deletion inside another write', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     const input = { resources: [{ path: ROLE, absent: true }], 'allow-absent': true };
     expect(await expectFailure(gateway.run('config.ensure-all', input))).toMatchObject({ code: 'LIMIT' });
@@ -102,7 +102,7 @@ describe('The permission no-destroy', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('The permission no-destroy still undoes a change that locks the account out', async () => {
+  it('The permission no-destroy allows the lock-out guard to undo a change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     const ips = '/administrators/admin-realms/realm/Admin%20Users/authentication-policy/source-ip';
     await gateway.run('administrators.add-source-ip', { realm: 'Admin Users', address: '127.0.0.0', netmask: '255.0.0.0' });
@@ -155,7 +155,7 @@ describe('A forbidden write', () => {
 });
 
 describe('The containment of a contained user', () => {
-  it('The containment of a contained user is not enforced by a node with read-only permission, and the node says so', async () => {
+  it('A node with read-only permission does not enforce a containment, and says so', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-permissions-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const { simulator, gateway } = await startSimulatorWithGateway();

@@ -63,7 +63,7 @@ describe('A pinned appliance', () => {
     expect(asked()).toBe(0);
   });
 
-  it('A pinned appliance is not identified before each write if it closes every connection', async () => {
+  it('A pinned appliance that closes every connection is not identified before each write', async () => {
     const server = await startRawServer(({ path }, socket) => {
       socket.end(
         httpResponse(200, path.endsWith('system-information') ? '{"serial-number":"A1"}' : '{"result":{"info":[]}}', {
@@ -76,7 +76,7 @@ describe('A pinned appliance', () => {
     expect(server.requests.map(({ method }) => method)).toEqual(['GET', 'PUT', 'PUT', 'PUT', 'PUT', 'PUT']);
   });
 
-  it('A pinned appliance is identified again a minute later if a new connection was opened', async () => {
+  it('A pinned appliance is identified again after a minute if a new connection was opened', async () => {
     const now = vi.spyOn(performance, 'now');
     onTestFinished(() => now.mockRestore());
     const pin = new IdentityPin('A1');
@@ -93,7 +93,7 @@ describe('A pinned appliance', () => {
 });
 
 describe('An appliance other than the pinned one', () => {
-  it('An appliance other than the pinned one receives reads but no writes', async () => {
+  it('An appliance that does not match the pin receives reads but no writes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { pin: OTHER });
     for (const [name, input] of [
       ['config.update', { path: ROLE, body: { a: 'b' } }],
@@ -113,7 +113,7 @@ describe('An appliance other than the pinned one', () => {
     expect(asked(simulator)).toBe(1);
   });
 
-  it('An appliance other than the pinned one receives no write after a login, even if the first attempt failed only because of its key', async () => {
+  it('An appliance that does not match the pin receives no write after a login, even if only its key failed the first attempt', async () => {
     const { simulator, gateway } = await pinned('serial-number');
     await write(gateway);
     const { length } = listWriteLines(simulator);
@@ -128,7 +128,7 @@ describe('An appliance other than the pinned one', () => {
     expect(JSON.stringify(data)).not.toContain('second');
   });
 
-  it('An appliance other than the pinned one receives no write if it does not identify itself after a login, and nothing counts as changed', async () => {
+  it('An appliance that does not identify itself after a login receives no write, and nothing counts as changed', async () => {
     const { simulator, gateway } = await pinned('serial-number');
     await write(gateway);
     simulator.expireKeys();
@@ -139,7 +139,7 @@ describe('An appliance other than the pinned one', () => {
     expect(error.message).toContain('Not now.');
   });
 
-  it('An appliance other than the pinned one causes no journal entry, and is not read before the write', async () => {
+  it('An appliance that does not match the pin causes no journal entry, and is not read before the write', async () => {
     const journal = mkdtempSync(join(tmpdir(), 'gateway-pin-'));
     onTestFinished(() => rmSync(journal, { recursive: true, force: true }));
     const { simulator, gateway } = await startSimulatorWithGateway({}, { pin: OTHER, journal });
@@ -198,7 +198,7 @@ describe('An appliance that does not identify itself', () => {
   });
 });
 
-it('a gateway rejects a pin without any name', () => {
+it('a gateway rejects a pin without any identifier', () => {
   for (const pin of ['', ' , ', 5])
     expect(getThrownError(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), pin: pin as string }))).toMatchObject({
       code: 'BAD_CONFIG',

@@ -73,7 +73,7 @@ describe('The response to a write', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('The response to a write is an error with all messages if a 2xx contains errors', async () => {
+  it('The response to a write is an error with all messages if a 2xx status comes with errors', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isWrite, body: lists({ info: ['Saved.'], errors: ['One is wrong.', 'Two is wrong.'] }) });
     const error = await expectFailure(gateway.run('config.update', update));
@@ -84,7 +84,7 @@ describe('The response to a write', () => {
     expect(error.message).toMatch(/One is wrong\. Two is wrong\./);
   });
 
-  it('The response to a write is an error if a 200 contains the refusal', async () => {
+  it('The response to a write is an error if a 200 status comes with a refusal', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { errorsInSuccess: true } });
     expect(await expectFailure(gateway.run('config.delete', { path: `${role}/Nobody` }))).toMatchObject({
       code: 'APPLIANCE_ERROR',
@@ -129,7 +129,7 @@ describe('A response with an error', () => {
     },
   );
 
-  it.each([301, 302, 307, 308])('An error response with status %i is not followed to another address', async (status) => {
+  it.each([301, 302, 307, 308])('An error response with the redirect status %i is not followed to another address', async (status) => {
     const elsewhere = await startRawServer(() => httpResponse(200, '{}'));
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
@@ -142,7 +142,7 @@ describe('A response with an error', () => {
     expect(listRequests(simulator)).toHaveLength(3);
   });
 
-  it('An error response to a login is not followed to another address either', async () => {
+  it('A redirect response to a login is not followed to another address', async () => {
     const elsewhere = await startRawServer(() => httpResponse(200, '{"api_key":"stolen"}'), { forwardsLogins: true });
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, status: 307, headers: { location: `${elsewhere.url}${LOGIN_PATH}` } });
@@ -186,7 +186,7 @@ describe('A message that the interface names without an envelope', () => {
     expect(error.message).not.toContain('<');
   });
 
-  it('A message that the interface names without an envelope is recognized only as a whole', async () => {
+  it('A known message without an envelope is recognized only as the whole response', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('config.create', { path: role, body: { name: 'Invalid import mode' } });
     const { data } = await gateway.run('config.get', { path: `${role}/Invalid import mode` });
@@ -210,7 +210,7 @@ describe('The response to a read', () => {
     expect(error).toMatchObject({ code: 'BAD_RESPONSE', cause: { status: 200, requests: 1 } });
   });
 
-  it('The response to a read is APPLIANCE_ERROR if a 200 contains errors', async () => {
+  it('The response to a read is APPLIANCE_ERROR if a 200 status comes with errors', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, body: lists({ errors: ['Not now.'] }) });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({

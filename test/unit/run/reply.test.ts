@@ -57,7 +57,7 @@ describe('An error status', () => {
     for (const read of [readDocument, readWriteResult]) expect(getThrownError(() => read(reply(status)))?.code).toBe(code);
   });
 
-  it('An error status is reported with the errors of the appliance, or with its warnings and other messages', () => {
+  it('An error status is reported with the errors in the response, or with its warnings and other messages', () => {
     const said = (result: Record<string, unknown>): string | undefined =>
       getThrownError(() => assertSuccessStatus(reply(422, lists(result))))?.message.split(': ')[1];
     const rest = { warnings: message('Look out.'), info: message('By the way.') };
@@ -65,7 +65,7 @@ describe('An error status', () => {
     expect(said({ ...rest, errors: [] })).toBe('Look out. By the way.');
   });
 
-  it.each([200, 201, 204, 299])('An error status does not include %i', (status) => {
+  it.each([200, 201, 204, 299])('The status %i is not an error status', (status) => {
     expect(getThrownError(() => assertSuccessStatus(reply(status)))).toBeUndefined();
   });
 
@@ -84,13 +84,13 @@ describe('An error status', () => {
 });
 
 describe('A success response', () => {
-  it('A success response is its document, or nothing for an empty response', () => {
+  it('A success response returns its document, or nothing if it is empty', () => {
     expect(readDocument(reply(200, '{"a":1}'))).toEqual({ a: 1 });
     expect(readDocument(reply(200, '{"result":"a field like any other"}'))).toEqual({ result: 'a field like any other' });
     expect(readDocument(reply(204, 'whatever comes with it'))).toEqual({});
   });
 
-  it('A success response to a write returns the message lists that it has', () => {
+  it('A success response to a write returns its message lists', () => {
     expect(readWriteResult(reply(200, lists({ info: ['text', { message: 'entry', more: 1 }], warnings: null })))).toEqual({
       ...none,
       info: message('text', 'entry'),
@@ -142,7 +142,7 @@ describe('A message named by the interface', () => {
     'failed to EXTRACT configuration files',
     'not part of an Active/Passive cluster',
     'not part of an active-passive cluster',
-  ])('the message %s is a refusal in any list with any status', (text) => {
+  ])('the known refusal message %s is found in any message list with any status', (text) => {
     for (const list of ['info', 'warnings', 'errors']) {
       const body = lists({ [list]: message('Something else.', `Error: ${text}!`) });
       expect(refused(() => readWriteResult(reply(200, body)))).toMatchObject({
@@ -175,7 +175,7 @@ describe('A message named by the interface', () => {
     });
   });
 
-  it('A message named by the interface is not found in values of a document or far inside a page', () => {
+  it('A known message is not searched for in the values of a document or far inside a page', () => {
     const body = '\n {"name":"Invalid import mode"}';
     expect(readDocument(reply(200, body))).toEqual({ name: 'Invalid import mode' });
     expect(refused(() => assertSuccessStatus(reply(404, body)))?.code).toBe('NOT_FOUND');
@@ -230,14 +230,14 @@ describe('readAny', () => {
     expect(read(Buffer.from([0xff, 0x7b]), 'text/plain')).toEqual(Buffer.from([0xff, 0x7b]));
   });
 
-  it('readAny rejects cut JSON with the content type JSON as BAD_RESPONSE', () => {
+  it('readAny rejects truncated JSON with the content type JSON as BAD_RESPONSE', () => {
     expect(getThrownError(() => read('{"a":', 'application/json'))).toMatchObject({
       code: 'BAD_RESPONSE',
       message: 'The appliance sent JSON that is invalid or truncated (status 200).',
     });
   });
 
-  it('readAny rejects by status and by the result in the body', () => {
+  it('readAny rejects a response by its status and by the result in its body', () => {
     const [answer, whole] = streamed(errors, 'application/json');
     expect(getThrownError(() => answer.readBody({ ...whole, status: 404 }))?.code).toBe('NOT_FOUND');
     expect(getThrownError(() => answer.readWriteResult({ ...whole, status: 404 }))?.code).toBe('NOT_FOUND');
@@ -267,7 +267,7 @@ describe('readAny', () => {
     expect(answer.document).toEqual(document);
   });
 
-  it('readAny rejects pages and messages of refusal after a write', () => {
+  it('readAny rejects web pages and refusal messages after a write', () => {
     for (const page of ['<html>', ' \n<!DOCTYPE HTML>\n', '<HTML lang="en">']) {
       const [answer, whole] = streamed(page, 'text/plain');
       expect(getThrownError(() => answer.readWriteResult(whole))).toMatchObject({
@@ -279,7 +279,7 @@ describe('readAny', () => {
     expect(getThrownError(() => answer.readWriteResult(whole))?.code).toBe('REJECTED');
   });
 
-  it('readAny returns up to 16 MiB from chunks that are valid only during the call', () => {
+  it('readAny returns up to 16 MiB, although each chunk is valid only during its call', () => {
     const failures: GatewayError[] = [];
     const answer = new AnyResponse();
     expect(answer.isBuffering).toBe(true);

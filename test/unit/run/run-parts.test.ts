@@ -17,7 +17,7 @@ import { getThrownCode, getThrownError } from '../../helpers/thrown-error';
 const error = (code: ErrorCode, details: GatewayErrorDetails = {}): GatewayError => new GatewayError(code, 'On purpose.', details);
 
 describe('GatewayError', () => {
-  it('GatewayError has a code, a message and only the details that its cause does not repeat', () => {
+  it('GatewayError has a code, a message and only those details that its cause does not repeat', () => {
     const thrown = badInput('No name was given. Give one.', { sent: false });
     expect([thrown.name, thrown.code, String(thrown), String(thrown.safeMessage)]).toEqual([
       'GatewayError',
@@ -30,7 +30,7 @@ describe('GatewayError', () => {
     expect([error('NOT_FOUND').requestCode, error('NOT_FOUND', { login: true }).requestCode]).toEqual(['NOT_FOUND', undefined]);
   });
 
-  it('GatewayError is made from anything that is thrown', () => {
+  it('GatewayError can be created from any thrown value', () => {
     const ours = error('TIMEOUT');
     expect(asGatewayError(ours)).toBe(ours);
     const untold = {
@@ -53,7 +53,7 @@ describe('GatewayError', () => {
 });
 
 describe('A new envelope', () => {
-  it('A new envelope has the current time, formatted once per millisecond, and its own message lists', () => {
+  it('A new envelope has the current time, formatted once per millisecond, and separate message lists', () => {
     const at = Date.parse('2026-11-22T08:00:00.123Z');
     vi.useFakeTimers({ toFake: ['Date'], now: at });
     onTestFinished(() => void vi.useRealTimers());
@@ -182,7 +182,7 @@ describe('Bulk work', () => {
     expect((await work(outcomes)).changed).toBe(changed);
   });
 
-  it('bulk work fails only if all items failed, with the first error and the number of the others', async () => {
+  it('a bulk run fails only if all items failed, with the first error and the number of further errors', async () => {
     expect((await work([error('NOT_FOUND'), done])).failure).toBeUndefined();
     expect((await work([])).failure).toBeUndefined();
     const alone = (await work([error('REJECTED', { status: 422 })])).failure;
@@ -191,7 +191,7 @@ describe('Bulk work', () => {
     expect(three).toMatchObject({ code: 'REJECTED', message: 'On purpose. (and 2 more failed)', details: { status: 422 } });
   });
 
-  it('bulk work returns results in the order of the items: done, planned or failed', async () => {
+  it('a bulk run returns results in the order of the items: done, planned or failed', async () => {
     const items = [done, { status: null, changed: null }, error('NOT_FOUND')];
     expect((await work(items, { concurrency: 3 })).many.results).toEqual([
       { item: 'done', ok: true, status: 200 },
@@ -203,7 +203,7 @@ describe('Bulk work', () => {
     expect(planned.failure).toBeUndefined();
   });
 
-  it('bulk work starts at most the allowed number of items at the same time', async () => {
+  it('a bulk run starts at most the allowed number of items at the same time', async () => {
     let under = 0;
     const most: number[] = [];
     const each = async (): Promise<BulkItemOutcome> => {
@@ -291,7 +291,7 @@ describe('ReadCache', () => {
     expect(known(recent, ...paths, '/new')).toEqual(['/0', ...paths.slice(2), '/new']);
   });
 
-  it('ReadCache caches a missing resource, but no other failure, which does not affect later reads', async () => {
+  it('ReadCache caches a missing resource, but no other failure, so later reads try again', async () => {
     const recent = kept();
     const fails = (code: ErrorCode): Promise<JsonObject> => Promise.reject(error(code));
     recent.set(by, '/gone', fails('NOT_FOUND'));
@@ -336,7 +336,7 @@ describe('The record of a run', () => {
     expect(record).toMatchObject({ changed: true, result: { info: [{ message: 'done' }] } });
   });
 
-  it('The record of a run of an item adds what was sent to the whole run, but not what was changed', () => {
+  it('The record of an item adds its requests to the record of the whole run, but not its changes', () => {
     const whole = new RunRecord();
     const item = new RunRecord(whole);
     item.recordRequest('write', WRITE);
@@ -344,7 +344,7 @@ describe('The record of a run', () => {
     expect(whole).toMatchObject({ request: WRITE, status: 204, hasWrite: true, changed: null });
   });
 
-  it('The record of a run never forgets that something was changed', () => {
+  it('The record of a run keeps a change even if later writes change nothing', () => {
     const many = { total: 0, ok: 0, failed: 0, results: [] };
     const record = new RunRecord();
     record.markUnchanged();
@@ -389,7 +389,7 @@ describe('A plan', () => {
     ]);
   });
 
-  it('A plan is empty for a request that cannot be built', () => {
+  it('A plan is empty if the request cannot be built', () => {
     const plan = new DryRunPlan(new Redactor());
     expect(getThrownCode(() => plan.add({ method: 'PUT', path: '/a', body: { a: NaN } }))).toBe('BAD_INPUT');
     expect(plan.requests).toEqual([]);

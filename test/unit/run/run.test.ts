@@ -30,7 +30,7 @@ const PATH = `/api/v1/configuration/${ROLE}`;
 const DONE = JSON.stringify({ result: { info: [{ message: 'done' }] } });
 
 describe('envelope.request', () => {
-  it('envelope.request is the first write if there is one, whatever was read before and after', async () => {
+  it('envelope.request is the first write of the run, whatever was read before and after', async () => {
     const server = await startRawServer(({ method }) => httpResponse(method === 'GET' ? 200 : 201, method === 'GET' ? '{"a":1}' : DONE));
     const call = createRunContext(server);
     await call.read({ method: 'GET', path: SYSTEM_INFORMATION_PATH });
@@ -41,7 +41,7 @@ describe('envelope.request', () => {
     expect(call.record).toMatchObject({ request: { method: 'PUT', path: PATH }, status: 201, changed: true });
   });
 
-  it('envelope.request is the first read without a write, and a preparing read only if there is no other request', async () => {
+  it('envelope.request is the first read if there is no write, and a preparing read only if there is no other request', async () => {
     const server = await startRawServer(() => httpResponse(200, '{"a":1}'));
     const call = createRunContext(server);
     await call.read({ method: 'GET', path: SYSTEM_INFORMATION_PATH }, { isLookup: true });
@@ -60,7 +60,7 @@ describe('envelope.request', () => {
     expect(envelope.request).toEqual({ method: 'POST', path: '/api/v1/system/maintenance/export-xml' });
   });
 
-  it('envelope.request keeps its own status: an interrupted write does not get that of an earlier read', async () => {
+  it('envelope.request keeps its own status: an interrupted write does not get the status of an earlier read', async () => {
     const server = await startRawServer(({ method }, socket) =>
       method === 'GET' ? httpResponse(200, '{"username":"j"}') : void socket.destroy(),
     );
@@ -91,13 +91,13 @@ describe('envelope.changed', () => {
     expect(error.cause).not.toHaveProperty('unknown');
   });
 
-  it('envelope.changed is null if one of many writes may have happened, even if the first was rejected', async () => {
+  it('envelope.changed is null if one of many writes may have happened, even if the first write was rejected', async () => {
     const server = await startRawServer(({ path }, socket) => (path.endsWith('/a') ? httpResponse(404) : void socket.destroy()));
     const error = await expectFailure(gatewayFor(server, { connections: 1 }).run('sessions.kill', { 'session-id': ['a', 'b'] }));
     expect(error).toMatchObject({ code: 'NOT_FOUND', cause: { changed: null, unknown: true } });
   });
 
-  it('envelope.changed is set for a key that is discarded', async () => {
+  it('envelope.changed is true when a key is discarded', async () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('login.forget')).envelope.changed).toBe(false);
     await gateway.run('system.info');
@@ -106,7 +106,7 @@ describe('envelope.changed', () => {
 });
 
 describe('RunOutcome.many', () => {
-  it('RunOutcome.many depends on the operation, not on the content of a resource', async () => {
+  it('RunOutcome.many depends on the operation, not on the content of the result', async () => {
     const server = await startRawServer(() => httpResponse(200, JSON.stringify({ total: 5, ok: 1, failed: 4, results: [] })));
     const { envelope, many, data } = await gatewayFor(server).run('config.get', { path: ROLE });
     expect(envelope.ok).toBe(true);
@@ -114,7 +114,7 @@ describe('RunOutcome.many', () => {
     expect(data).toMatchObject({ failed: 4 });
   });
 
-  it('RunOutcome.many contains the counts and decides whether the envelope is ok', async () => {
+  it('RunOutcome.many contains the counts that decide whether the envelope is ok', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const [id] = readSessionIds((await gateway.run('sessions.list')).data);
     const { envelope, many, data } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidnone'] });
@@ -236,7 +236,7 @@ describe('Every write', () => {
     },
   );
 
-  it('Every write that an interceptor holds back is not sent', async () => {
+  it('a write is not sent if an interceptor holds it back', async () => {
     const server = await friendly();
     const call = createRunContext(server, {
       interceptWrite: () => Promise.resolve({ status: 200, result: { info: [], warnings: [], errors: [] } }),
@@ -245,7 +245,7 @@ describe('Every write', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('Every write that is planned has no status and empty message lists', async () => {
+  it('a planned write has no status and empty message lists', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const result = { info: [], warnings: [], errors: [] };
     const { data, envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } }, { dryRun: true });
@@ -253,7 +253,7 @@ describe('Every write', () => {
     expect(envelope).toMatchObject({ ok: true, status: null, changed: null, dryRun: true, result });
   });
 
-  it('every write makes its run read the changed paths again, even if they were read during the write', async () => {
+  it('a write makes its run read the changed paths again, even if they were read during the write', async () => {
     let answer: (() => void) | undefined;
     const server = await startRawServer(({ method }, socket) => {
       if (method === 'GET') return httpResponse(200, '{"a":1}');
@@ -279,7 +279,7 @@ describe('Every write', () => {
     expect(call.cachedRead(PATH)).toBeUndefined();
   });
 
-  it('Every write alone causes exactly one request', async () => {
+  it('each kind of write, run on its own, causes exactly one request', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.requests.length = 0;
@@ -305,7 +305,7 @@ describe('Input from a script', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('Input from a script can spell a boolean in any way', async () => {
+  it('Input from a script may spell a boolean in any way', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const inputs = {
       server: 'System Local',
@@ -362,7 +362,7 @@ describe('An operation name', () => {
 });
 
 describe('Callbacks of a run', () => {
-  it('Callbacks of a run report progress after each of several items, but not for one item or a plan', async () => {
+  it('onProgress is called after each of several items, but not for one item or a plan', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const ids = readSessionIds((await gateway.run('sessions.list')).data).slice(0, 4);
     const told: unknown[] = [];
@@ -375,7 +375,7 @@ describe('Callbacks of a run', () => {
     expect(told).toEqual([1, 2, 3].map((done) => ({ state: 'items', done, total: 3 })));
   });
 
-  it('Callbacks of a run cannot change the outcome by throwing', async () => {
+  it('Exceptions in callbacks do not change the outcome of a run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const ids = readSessionIds((await gateway.run('sessions.list')).data);
     const onProgress = (): void => {
@@ -386,7 +386,7 @@ describe('Callbacks of a run', () => {
     expect(listWriteLines(simulator)).toHaveLength(ids.length);
   });
 
-  it('Callbacks of a run fail the run with a GatewayError if onPart throws', async () => {
+  it('An exception in onPart fails the run with a GatewayError', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const onPart = (): void => {
       throw Object.create(null);
@@ -403,7 +403,7 @@ describe('A GET that gets 204', () => {
 });
 
 describe('Streamed parts', () => {
-  it('Streamed parts have their own counts in the envelope, and the last envelope has the total', async () => {
+  it('Streamed parts have separate counts in their envelopes, and the last envelope has the total', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 250 });
     const parts: Envelope[] = [];
     const onPart = (_data: unknown, _part: object, envelope: Envelope): void => void parts.push(envelope);
@@ -431,7 +431,7 @@ describe('Streamed parts', () => {
 });
 
 describe('An error message', () => {
-  it('An error message keeps its own words even if a password is one of them', async () => {
+  it('An error message leaves its own words unmasked even if a password is one of them', async () => {
     const words = ['no', 'not', 'the', 'appliance', 'code', 'ok', 'item', 'system', 'info', 'NOT_FOUND', 'GET'];
     for (const password of words) {
       const server = await startRawServer(() =>

@@ -27,7 +27,7 @@ async function sending(...answers: (string | undefined)[]) {
 }
 
 describe('Sending a read', () => {
-  it('Sender repeats a read after a failure, and counts that for the run and for the appliance', async () => {
+  it('Sender repeats a read after a failure, and counts the repetition for the run and for the appliance', async () => {
     const { call, counted } = await sending(httpResponse(503));
     expect(await call.read(GET)).toEqual({ result: { info: [{ message: 'done' }] } });
     expect(counted()).toEqual([2, 1, 1]);
@@ -44,13 +44,13 @@ describe('Sending a read', () => {
     expect([other.sender.requests, other.sender.retries, shut.requests.length]).toEqual([0, 0, 1]);
   });
 
-  it('Sender does not repeat a read after a response that would be the same again', async () => {
+  it('Sender does not repeat a read after a response that would not change', async () => {
     const { call, counted } = await sending(httpResponse(404));
     expect((await expectFailure(call.read(GET))).code).toBe('NOT_FOUND');
     expect(counted()).toEqual([1, 0, 1]);
   });
 
-  it('a canceled read ends at once during a pause, and says so', async () => {
+  it('a canceled read ends at once during a retry pause, and says so', async () => {
     const stop = new LightAbortController();
     const { call, counted } = await sending(httpResponse(503));
     const read = expectFailure(
@@ -69,7 +69,7 @@ describe('Sending a read', () => {
 });
 
 describe('Sending a write', () => {
-  it('a write that is sent reports OUTCOME_UNKNOWN with the reason and advice if the connection is cut', async () => {
+  it('a write whose connection is cut fails with OUTCOME_UNKNOWN, the reason and advice', async () => {
     const { call, counted } = await sending(undefined);
     const error = await expectFailure(call.write(PUT));
     expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { reason: 'CONNECTION', sent: true } });
@@ -83,7 +83,7 @@ describe('Sending a write', () => {
   it.each([
     ['its replay was cut off', 1, 'OUTCOME_UNKNOWN'],
     ['the login before its replay was', 0, 'CONNECTION'],
-  ])('a write that is sent reports OUTCOME_UNKNOWN for an expired key if %s', async (_where, most, code) => {
+  ])('a write with an expired key fails with OUTCOME_UNKNOWN if %s', async (_where, most, code) => {
     let logins = 0;
     let writes = 0;
     const server = await startRawServer(
@@ -98,7 +98,7 @@ describe('Sending a write', () => {
     expect([logins, writes]).toEqual([2, 1 + most]);
   });
 
-  it('a write that is sent reports OUTCOME_UNKNOWN with the status for an unreadable response', async () => {
+  it('a write with an unreadable response fails with OUTCOME_UNKNOWN and the status', async () => {
     const { call } = await sending(httpResponse(200, '<html>'));
     expect(await expectFailure(call.write(PUT))).toMatchObject({
       code: 'OUTCOME_UNKNOWN',
@@ -106,20 +106,20 @@ describe('Sending a write', () => {
     });
   });
 
-  it('a write that is sent reports a failed login as not sent', async () => {
+  it('a write whose login fails is reported as not sent', async () => {
     const server = await startRawServer(() => undefined, { forwardsLogins: true });
     const call = createRunContext(server, {}, { timeout: 0.2 });
     expect((await expectFailure(call.write(PUT))).code).toBe('TIMEOUT');
     expect([call.sender.requests, call.sender.logins]).toEqual([0, 1]);
   });
 
-  it('a write that is sent sends nothing if the body cannot be JSON', async () => {
+  it('a write whose body cannot be JSON is not sent', async () => {
     const { server, call } = await sending();
     expect((await expectFailure(call.write({ ...PUT, body: { a: NaN } }))).code).toBe('BAD_INPUT');
     expect(server.requests).toEqual([]);
   });
 
-  it('a write that is sent uses the given path, query and body', async () => {
+  it('a write uses the given path, query and body', async () => {
     const { server, call } = await sending();
     await call.write({ ...PUT, query: { a: 'b c' } });
     await call.write({ ...PUT, rawQuery: 'a=%41' });
@@ -139,7 +139,7 @@ describe('Sending a write to a pinned appliance', () => {
   it.each([
     ['A1', ['GET', 'PUT'], 'none'],
     ['B2', ['GET'], 'BAD_CONFIG'],
-  ])('a write identifies the pinned appliance first (%s)', async (name, methods, code) => {
+  ])('a write checks the identity of a pinned appliance first (%s)', async (name, methods, code) => {
     const server = await startRawServer(({ path }) => asked(path));
     const call = createRunContext(server, { masker: new Redactor() }, {}, new IdentityPin(name));
     expect(call.sender.isPinned).toBe(true);
@@ -151,7 +151,7 @@ describe('Sending a write to a pinned appliance', () => {
     expect((await call.read(GET))['result']).toBeDefined();
   });
 
-  it('a write identifies no appliance without a pin', async () => {
+  it('a write to an appliance without a pin does not check the identity', async () => {
     const server = await startRawServer(({ path }) => asked(path));
     const { sender } = createRunContext(server);
     expect(sender.isPinned).toBe(false);

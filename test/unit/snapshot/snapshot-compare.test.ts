@@ -47,7 +47,7 @@ const DRIFT = {
 };
 
 describe('snapshot.compare with a snapshot', () => {
-  it.each(['with', 'folder'])('snapshot.compare reports equality or the differences as data and as text (%s)', async (kind) => {
+  it.each(['with', 'folder'])('snapshot.compare reports equality, or the differences as data and as text (%s)', async (kind) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const folder = createTemporaryFolder();
     const input = kind === 'with' ? { with: await readSnapshot(gateway) } : (await writeSnapshot(gateway, folder), { folder });
@@ -69,7 +69,7 @@ describe('snapshot.compare with a snapshot', () => {
     );
   });
 
-  it('snapshot.compare compares only a part, or without ignored fields', async () => {
+  it('snapshot.compare can compare a part, or ignore fields', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const snapshot = await readSnapshot(gateway);
     drift(simulator);
@@ -82,7 +82,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect((await expectFailure(compare(gateway, { with: part, path: 'system' }))).message).toContain('begins at');
   });
 
-  it('snapshot.compare ignores what the snapshot ignored', async () => {
+  it('snapshot.compare applies the ignore rules of the snapshot', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder, { ignore: ['ntp-server', '/users'] });
@@ -111,7 +111,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect(envelope.forbidden).toEqual([`${CONFIGURATION_PATH}/users/user-roles`]);
   });
 
-  it('snapshot.compare treats an empty list like a missing one', async () => {
+  it('snapshot.compare treats an empty list like a missing list', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const users = () =>
       simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user');
@@ -126,7 +126,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect(await compare(gateway, { folder })).toMatchObject({ added: [], changed: [], removed: { length: 3 } });
   });
 
-  it('snapshot.compare reads files from Git and files that a person added, and names damaged ones', async () => {
+  it('snapshot.compare reads files from Git and files that a person added, and reports damaged files by name', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -188,7 +188,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect(await expectFailure(compare(gateway, { folder, with: await readSnapshot(gateway) }))).toMatchObject({ code: 'BAD_INPUT' });
   });
 
-  it('snapshot.compare shows people the first hundreds of many differences', async () => {
+  it('the text of snapshot.compare shows only the first hundreds of many differences', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 800 } });
     const snapshot = await readSnapshot(gateway, { path: 'users/resource-policies' });
     for (const set of ['Set 0000', 'Set 0001', 'Set 0002', 'Set 0003'])
@@ -242,7 +242,7 @@ describe('snapshot.compare with another appliance', () => {
     expect(await expectFailure(compare(gateway, { other: two.url }))).toMatchObject({ code: 'BAD_INPUT' });
   });
 
-  it('snapshot.compare with another appliance can be canceled while the other appliance is read', async () => {
+  it('snapshot.compare of two appliances can be canceled while the other appliance is read', async () => {
     const { two, gateway } = await both();
     const stop = new AbortController();
     two.fault({ match: ({ path }) => path.includes('/system/log'), body: (answer) => (stop.abort(), answer) });

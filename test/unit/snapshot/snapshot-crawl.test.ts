@@ -54,7 +54,7 @@ describe('a crawl of links', () => {
     expect(rest.head).not.toHaveProperty('ignore');
   });
 
-  it('a crawl of links includes resources that the root does not link, but not ignored ones', async () => {
+  it('a crawl of links includes known resources that the root does not link, but no ignored ones', async () => {
     const tree = { '': { v: 1, policies: linkTo('/uac'), a: linkTo('/a') }, '/a': { x: 1 }, '/uac': { u: 1 } };
     expect((await taken(tree)).asked.filter((path) => path === '/uac')).toHaveLength(1);
     expect((await taken({ ...tree, '': { v: 1 } }, { ignore: ['/uac'] })).asked).toEqual(['']);
@@ -65,7 +65,7 @@ describe('a crawl of links', () => {
     expect((await taken(tree, { path: 'a' })).asked).toEqual(['/a']);
   });
 
-  it('a crawl of links reports links to other places once, at most a thousand, and does not follow them', async () => {
+  it('a crawl of links reports up to a thousand links to other places, and does not follow them', async () => {
     const invalidLinks = ['https://other.example.com/x', '/api/v1/system', `${T}/a/../b`, '/elsewhere'];
     const deep = `/${Array(64).fill('x').join('/')}`;
     const { envelope, asked: paths } = await taken({
@@ -84,7 +84,7 @@ describe('a crawl of links', () => {
     expect((await taken({ '': { many } })).envelope.refused).toHaveLength(1000);
   });
 
-  it('a crawl of links treats an address among other fields as a link only if it leads to a resource', async () => {
+  it('a crawl of links treats an address in a field as a link only if it leads to a resource', async () => {
     const { places } = await taken(
       {
         '/a': { name: 'a', href: `${T}/a/b`, other: { href: '/x', n: 1 }, all: { href: `${T}/`, n: 2 }, bad: { href: `${T}/../x`, n: 3 } },
@@ -98,7 +98,7 @@ describe('a crawl of links', () => {
     });
   });
 
-  it('a crawl of links does not read outside the part or ignored resources', async () => {
+  it('a crawl of links does not read ignored resources or resources outside the requested part', async () => {
     const tree = {
       '/a': { b: linkTo('/a/b'), c: linkTo('/a/c'), out: linkTo('/ab'), up: linkTo('') },
       '/a/b': { v: 1, log: 2 },
@@ -149,7 +149,7 @@ describe('a crawl of a list', () => {
 });
 
 describe('a crawl during deletions', () => {
-  it('a crawl during deletions reads the list again for a missing resource, and reports it if it stays linked', async () => {
+  it('a crawl reads a list again if one of its resources is missing, and reports a resource that stays linked', async () => {
     for (const notFound of [404, SAYS_GONE]) {
       const {
         asked: paths,
@@ -178,7 +178,7 @@ describe('a crawl during deletions', () => {
     };
   };
 
-  it('a crawl during deletions drops everything below a deleted resource', async () => {
+  it('a crawl drops everything below a resource that was deleted meanwhile', async () => {
     const { places, envelope } = await taken(vanishing(), { path: 'a' });
     expect([places, envelope.missing]).toEqual([{ '/a/s': { s: 1 }, '/a/pp': { v: 1 } }, undefined]);
     const texts = await readSerializedTree({ path: 'a' }, undefined, createRunContext(await serveTree(vanishing())));
@@ -203,7 +203,7 @@ describe('a crawl during deletions', () => {
     expect(listFiles(folder)).toEqual([SNAPSHOT_MANIFEST_FILE, 'a/pp.json', 'a/s.json']);
   });
 
-  it('a crawl during deletions throws if the requested resource is deleted', async () => {
+  it('a crawl throws if the requested resource is deleted meanwhile', async () => {
     const call = createRunContext(await serveTree({ '/a': 404, '/b': 403, '/c': 500 }));
     const takeAndReport = async (path: string) => {
       const { code, message, details } = await expectFailure(takeSnapshot({ path }, call));

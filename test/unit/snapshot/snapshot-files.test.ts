@@ -36,7 +36,7 @@ function folderOf(files: Record<string, string> = {}, more: Partial<SnapshotMani
 }
 
 describe('SnapshotFolder', () => {
-  it('SnapshotFolder writes files that differ, and reports added, changed or same', async () => {
+  it('SnapshotFolder writes only files that differ, and reports added, changed or same', async () => {
     const folder = folderOf({ 'users/x.json': '{}\r\n', 'users/y.json': '{\r\n  "a": 1\r\n}\r\n' });
     const open = await SnapshotFolder.open(folder);
     let synced = 0;
@@ -83,7 +83,7 @@ describe('SnapshotFolder', () => {
     expect(await readOutcome('users/loop')).toBe(`${loop} cannot be written: it is a symbolic link, or links lead in a circle (ELOOP).`);
   });
 
-  it('SnapshotFolder reads its files, and names those that are damaged', async () => {
+  it('SnapshotFolder reads its files, and reports damaged files by name', async () => {
     const folder = folderOf({ 'users/x.json': '\ufeff{"a":1}', 'users/y.json': '{', 'users/z.json': '[]' });
     const open = await SnapshotFolder.openExisting(folder);
     const readOutcome = async (name: string): Promise<string> => {
@@ -211,19 +211,19 @@ describe('DependencyScheduler with refusals', () => {
   }
 
   it.each(['REJECTED', 'NOT_FOUND', 'INVALID_REQUEST'] as const)(
-    'DependencyScheduler tries a refused item (%s) again after all others',
+    'DependencyScheduler retries a refused item (%s) after all others',
     async (code) => {
       expect(await tried({ '/a': '/b', '/b': '/c', '/c': undefined }, code)).toEqual(['/a?', '/b?', '/c', '/a?', '/b', '/a']);
     },
   );
 
-  it('DependencyScheduler gives up after one more try without progress', async () => {
+  it('DependencyScheduler stops after one more attempt without progress', async () => {
     expect(await tried({ '/a': '/never', '/b': undefined })).toEqual(['/a?', '/b', '/a?', '/a!']);
     expect(await tried({ '/a': '/b', '/b': '/a' })).toEqual(['/a?', '/b?', '/a!', '/b!']);
     expect(await tried({ '/a': '/never' }, 'TIMEOUT')).toEqual(['/a?', '/a!']);
   });
 
-  it('DependencyScheduler runs an item after its parent, whatever its result', async () => {
+  it('DependencyScheduler runs an item after its parent, whatever the outcome of the parent', async () => {
     expect(await tried({ '/a/b/c': undefined, '/a': '/z', '/ab': undefined, '/z': undefined })).toEqual([
       '/a?',
       '/ab',
@@ -252,7 +252,7 @@ describe('DependencyScheduler with refusals', () => {
     expect(log).toEqual(['/a', '/b', '/c', '/d']);
   });
 
-  it('DependencyScheduler continues when all running items wait', async () => {
+  it('DependencyScheduler continues with further items while all running ones wait', async () => {
     // Two at a time: when both wait, they are tried again.
     const turns = new DependencyScheduler(['/a', '/b', '/c'], 2);
     const waiting = ['/a', '/b'].map((place) => expectFailure(turns.run(place, () => refuse('REJECTED'))));

@@ -17,7 +17,7 @@ import {
 } from '../../helpers/snapshot';
 
 describe('snapshot.take into a folder', () => {
-  it('snapshot.take writes a readable file per resource, and a manifest without a time', async () => {
+  it('snapshot.take writes one readable file per resource, and a manifest without a time', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const folder = join(createTemporaryFolder(), 'vpn-1');
     const taken = await writeSnapshot(gateway, folder);
@@ -40,7 +40,7 @@ describe('snapshot.take into a folder', () => {
     });
   });
 
-  it('snapshot.take changes three files and three hunks in Git after three changes', async () => {
+  it('snapshot.take after three changes gives three changed files and three hunks in Git', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 1000 } });
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -76,7 +76,7 @@ describe('snapshot.take into a folder', () => {
     expect(taken.resources).toBe(remaining.length - foreign.length - 1);
   });
 
-  it('snapshot.take does not write through a planted directory link', async () => {
+  it('snapshot.take does not write through a directory that is a link', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const outside = createTemporaryFolder();
@@ -87,7 +87,7 @@ describe('snapshot.take into a folder', () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  it('snapshot.take runs one at a time per folder', async () => {
+  it('snapshot.take runs only once at a time per folder', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const taken = await Promise.all([1, 2, 3].map(() => writeSnapshot(gateway, folder, { path: 'users' })));
@@ -110,7 +110,7 @@ describe('snapshot.take into a folder', () => {
     expect(await writeSnapshot(gateway, folder)).toMatchObject({ removed: 3 });
   });
 
-  it('snapshot.take updates a part and keeps the rest', async () => {
+  it('snapshot.take can update a part and keeps the rest', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -143,7 +143,7 @@ describe('snapshot.take into a folder', () => {
     });
   });
 
-  it('snapshot.take names an unusable folder before anything is sent', async () => {
+  it('snapshot.take reports an unusable folder by name before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     writeFileSync(join(folder, 'file'), '');
@@ -152,7 +152,7 @@ describe('snapshot.take into a folder', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('snapshot.take names a file that cannot be written', async () => {
+  it('snapshot.take names the file that cannot be written', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     mkdirSync(join(folder, 'system/log/events.json'), { recursive: true });
@@ -160,7 +160,7 @@ describe('snapshot.take into a folder', () => {
     expect(listFiles(folder).filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
 
-  it('snapshot.take keeps files with other line ends from Git, and repairs files that were edited', async () => {
+  it('snapshot.take accepts other line ends from Git, and repairs files that were edited', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder, { path: 'system' });

@@ -66,7 +66,7 @@ describe('the file name of a resource', () => {
     '%FF.json',
     'a/.json',
     '../x.json',
-  ])('the file name of a resource is not a snapshot file: %s', (name) => expect(parseFileSegments(name.split('/'))).toBeUndefined());
+  ])('the name %s does not belong to a snapshot file', (name) => expect(parseFileSegments(name.split('/'))).toBeUndefined());
 
   it('file names distinguish names that differ only in case', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -92,7 +92,7 @@ describe('the file name of a resource', () => {
     expect(readResourceFile(folder, SNAPSHOT_MANIFEST_FILE)).not.toHaveProperty('names');
   });
 
-  it('the file name of a resource is corrected on a file system that kept the case of an earlier name', async () => {
+  it('a file name is corrected on a file system that kept the upper or lower case of an earlier name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     getUserRoles(simulator).add({ name: 'staff', description: 'It is there' });
@@ -110,7 +110,7 @@ describe('the file name of a resource', () => {
   });
 });
 
-it('a resource belongs to a path that is compared by whole segments', () => {
+it('isPathWithin compares paths by whole segments', () => {
   expect(isPathWithinAny('/a/b/c', new Set(['/a/b']))).toBe(true);
   expect(isPathWithinAny('/a/b', new Set(['/a/b']))).toBe(true);
   expect(isPathWithinAny('/a/bc', new Set(['/a/b']))).toBe(false);
@@ -127,7 +127,7 @@ describe('IgnoreRules', () => {
     ['a.c', 'abc', false],
   ])('IgnoreRules decide whether %s is ignored: %s %s', (pattern, text, matches) => expect(compileWildcard(pattern)(text)).toBe(matches));
 
-  it('IgnoreRules take time linear in the text', () => {
+  it('IgnoreRules take linear time for a long name', () => {
     const test = compileWildcard(`${'a*'.repeat(200)}b`);
     const begin = performance.now();
     expect(test('a'.repeat(1_000_000))).toBe(false);

@@ -31,7 +31,7 @@ const ROOT = CONFIGURATION_ROOT;
 const toPath = (path: string): string => `${ROOT}/${path}`;
 
 describe('the path of a resource', () => {
-  it('the path of a resource has one canonical form, whatever the link looked like', () => {
+  it('normalizePath returns the same form for every notation of a link', () => {
     expect(normalizePath('/', '')).toBe(ROOT);
     expect(normalizePath('users/a%2fb/', '')).toBe(toPath('users/a%2Fb'));
     expect(normalizePath(['users', 'a b'], '')).toBe(toPath('users/a%20b'));
@@ -39,7 +39,7 @@ describe('the path of a resource', () => {
     expect([splitResourcePath(ROOT), splitResourcePath(toPath('a/b%20c'))]).toEqual([[], ['a', 'b%20c']]);
   });
 
-  it('the path of a resource is within another by whole segments', () => {
+  it('isPathWithin compares whole segments of two paths', () => {
     expect([
       isPathWithin('/a/b', '/a'),
       isPathWithin('/a', '/a'),
@@ -49,7 +49,7 @@ describe('the path of a resource', () => {
     ]).toEqual([true, true, false, false, false]);
   });
 
-  it('the path of a resource is recognized among other values', () => {
+  it('isResourcePath recognizes a resource path among other values', () => {
     expect([ROOT, toPath('a'), toPath('a%20b')].map(isResourcePath)).toEqual([true, true, true]);
     expect(
       [toPath('a/'), toPath('a b'), toPath('a%2fb'), toPath('../x'), '/etc/passwd', 'users', `x${ROOT}/a`, 7, undefined].map(
@@ -89,7 +89,7 @@ describe('the manifest of a snapshot', () => {
     expect(Object.keys(more['names'] as object)).toEqual(['a.json', 'b.json']);
   });
 
-  it('the manifest of a snapshot is read as it was written', async () => {
+  it('the manifest of a snapshot is read back with the content that was written', async () => {
     expect(await read({})).toEqual({ ...manifest, roots: ['a', 'b'] });
     const full = { ...manifest, release: '9', ignore: ['x'], roots: ['a'], names: { 'a.json': toPath('users/a') } };
     expect(await readSnapshotManifest(folderWith(serializeManifest(full)))).toEqual(full);
@@ -119,7 +119,7 @@ describe('the manifest of a snapshot', () => {
     ]);
   });
 
-  it('the manifest of a snapshot is damaged if it is not an object', async () => {
+  it('the manifest of a snapshot is reported as damaged if it is not an object', async () => {
     expect((await expectFailure(readSnapshotManifest(folderWith('[]')))).code).toBe('BAD_INPUT');
     expect(parseSnapshotOrigin({ format: 'gateway-snapshot/1', appliance: 'a', path: ROOT })).toEqual({
       appliance: 'a',
@@ -164,7 +164,7 @@ describe('separateLinks and canonicalizeResource', () => {
     });
   });
 
-  it('separateLinks and canonicalizeResource read 200 levels and refuse more', () => {
+  it('separateLinks and canonicalizeResource read 200 levels and refuse deeper resources', () => {
     const objects = (depth: number): JsonObject => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`) as JsonObject;
     const lists = (depth: number): JsonObject => ({ a: JSON.parse(`${'['.repeat(depth)}1${']'.repeat(depth)}`) as unknown });
     expect(parts(objects(201)).resource).toEqual(objects(201));
@@ -203,7 +203,7 @@ describe('formatComparison', () => {
       safeMessage`the last check`,
     ).split('\n');
 
-  it('formatComparison states the counts and then the differences', () => {
+  it('formatComparison writes the counts and then the differences', () => {
     expect(text([], [], [])).toEqual(['vpn does not differ from the last check.']);
     expect(
       text(
@@ -242,7 +242,7 @@ describe('formatComparison', () => {
   });
 });
 
-it('compareSerializedTrees compares content in order, without unreadable resources', () => {
+it('compareSerializedTrees lists differences in order and skips unreadable resources', () => {
   const texts = (resources: Record<string, unknown>, ...forbidden: string[]) => ({
     resources: new Map(
       Object.entries(resources).map(([name, value]) => [toPath(name), typeof value === 'string' ? value : JSON.stringify(value)]),
@@ -310,7 +310,7 @@ it('isNotFoundError recognizes a missing resource in every form that releases us
 describe('ignore patterns', () => {
   const matching = (word: string, ...texts: string[]): string[] => texts.filter(compileWildcard(word));
 
-  it('ignore patterns match a name with * for any characters', () => {
+  it('an ignore pattern matches a name with * for any characters', () => {
     expect(matching('a', 'a', 'ab', '')).toEqual(['a']);
     expect(matching('a*', 'a', 'ab', 'ba')).toEqual(['a', 'ab']);
     expect(matching('*a', 'a', 'ba', 'ab')).toEqual(['a', 'ba']);
@@ -321,7 +321,7 @@ describe('ignore patterns', () => {
     expect(matching('a*b*b', 'ab', 'abb')).toEqual(['abb']);
   });
 
-  it('ignore rules skip a resource that a name or a pointer matches, with everything below it', () => {
+  it('an ignore rule skips each resource that its name or pointer matches, with everything below', () => {
     const places = ['users', 'users/a%2Fb', 'users/a%2Fb/general', 'system/users', 'system/log', 'user'].map(toPath);
     const ignored = (...words: string[]): string[] =>
       places.filter((one) => new IgnoreRules(words).ignoresPath(one)).map((one) => one.slice(ROOT.length + 1));
@@ -337,7 +337,7 @@ describe('ignore patterns', () => {
     expect(new IgnoreRules(['/users']).ignoresPath(ROOT)).toBe(false);
   });
 
-  it('ignore rules skip a field that a name matches at any depth, or a pointer at its place', () => {
+  it('an ignore rule skips a field by its name at any depth, or by a pointer at one place', () => {
     const resource = { a: 1, 'x/y': 2, list: [{ a: 1, b: 2 }, 'text', { b: 3 }], deep: { a: { b: 1 }, c: 2 } };
     const left = (...words: string[]): unknown => new IgnoreRules(words).filterResource(toPath('users/x'), resource);
     expect(left()).toBe(resource);
@@ -352,14 +352,14 @@ describe('ignore patterns', () => {
     expect(new IgnoreRules(['/users/a b/x']).filterResource(toPath('users/a%20b'), { x: 1, y: 2 })).toEqual({ y: 2 });
   });
 
-  it('ignore rules are sorted, unique and extensible', () => {
+  it('ignore rules are sorted, have no duplicates and can be extended', () => {
     const ignore = new IgnoreRules(['b', 'a', 'b']);
     expect([ignore.patterns, ignore.extend(['c', 'a']).patterns, new IgnoreRules().patterns]).toEqual([['a', 'b'], ['a', 'b', 'c'], []]);
     expect([ignore.extend(), ignore.extend([])]).toEqual([ignore, ignore]);
     expect(ignore.extend(['c']).ignoresPath(toPath('c'))).toBe(true);
   });
 
-  it('ignore patterns must not match everything or be too many', () => {
+  it('an ignore pattern that matches everything is refused, and so are too many patterns', () => {
     for (const word of ['', '*', '/', '/*', ' ', '*/ *'])
       expect(
         getThrownError(() => new IgnoreRules(['a', word])),
@@ -378,7 +378,7 @@ describe('the safe file name of a segment', () => {
   const none = new Set<string>();
   const name = (path: string, alike = none): string => toFileSegments(toPath(path), alike).join('/');
 
-  it('the safe file name of a segment is not one that a file system confuses', () => {
+  it('the safe file name of a path segment is never one that a file system treats specially', () => {
     for (const reserved of ['con', 'PRN', 'aux.x', 'nul', 'com1', 'lpt9', 'conin%24', 'conout%24']) {
       expect(name(reserved)).toBe(`%${reserved.charCodeAt(0).toString(16).toUpperCase()}${reserved.slice(1)}.json`);
       expect(name(`x${reserved}`)).toBe(`x${reserved}.json`);
@@ -390,7 +390,7 @@ describe('the safe file name of a segment', () => {
     expect(name('staff', alike)).toBe('staff.json');
   });
 
-  it('the safe file name of a segment has at most 180 characters, and does not end in a partial escape', () => {
+  it('the safe file name of a path segment has at most 180 characters, and does not end in a partial escape', () => {
     expect(name('x'.repeat(180))).toBe(`${'x'.repeat(180)}.json`);
     expect(name('x'.repeat(181))).toMatch(/^x{164}%~[0-9a-f]{12}\.json$/);
     for (const before of [0, 1, 2])
@@ -398,7 +398,7 @@ describe('the safe file name of a segment', () => {
     expect([['a.json'], [`a%~${'0'.repeat(12)}.json`], ['a%~0', 'b.json']].map(hasRecoverablePath)).toEqual([true, false, false]);
   });
 
-  it('the safe file name of a segment can be parsed back to its path, or is foreign', () => {
+  it('the safe file name of a path segment can be parsed back, and other names are foreign', () => {
     expect(
       [['%.json'], ['a', 'b%20c.json'], ['a', '%.json'], [], ['json'], ['%zz.json'], ['a', '', 'b.json']].map(parseFileSegments),
     ).toEqual([ROOT, toPath('a/b%20c'), undefined, undefined, undefined, undefined, undefined]);

@@ -53,12 +53,12 @@ describe('DependencyScheduler', () => {
     return log;
   }
 
-  it('DependencyScheduler runs a parent first, also if it has to wait', async () => {
+  it('DependencyScheduler runs a parent first, even if the parent has to wait', async () => {
     expect(await run(['/a', '/a/b', '/a/b/c'], {})).toEqual(['/a', '/a/b', '/a/b/c']);
     expect(await run(['/a', '/a/b', '/a/c', '/z'], { '/a': '/z' })).toEqual(['/z', '/a', '/a/b', '/a/c']);
   });
 
-  it('DependencyScheduler tries refused items again as long as there is progress', async () => {
+  it('DependencyScheduler retries refused items as long as there is progress', async () => {
     expect(await run(['/a', '/b', '/c', '/d'], { '/a': '/b', '/b': '/c' })).toEqual(['/c', '/d', '/b', '/a']);
     expect(await run(['/a', '/b', '/c'], { '/a': '/b', '/b': '/a' })).toEqual(['/c', expect.any(String), expect.any(String)]);
     expect(await run(['/a'], { '/a': '/never' })).toEqual(['/a failed']);
@@ -115,7 +115,7 @@ describe('snapshot.revert', () => {
     expect(await resources(gateway)).toEqual(before);
   });
 
-  it('snapshot.revert restores a resource that needs a later one', async () => {
+  it('snapshot.revert restores a resource that depends on a later resource', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -128,7 +128,7 @@ describe('snapshot.revert', () => {
     expect(await resources(gateway)).toEqual(before);
   });
 
-  it('snapshot.revert reports in a dry run what it would change', async () => {
+  it('a dry run of snapshot.revert reports what would change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -143,7 +143,7 @@ describe('snapshot.revert', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('snapshot.revert keeps the current secrets and names them', async () => {
+  it('snapshot.revert keeps the current secrets and lists them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     getClockValues(simulator).set('ntp-shared-secret', 'planted-before');
@@ -162,7 +162,7 @@ describe('snapshot.revert', () => {
     expect(readFileSync(join(folder, 'system/configuration/date-and-time.json'), 'utf8')).not.toContain('planted');
   });
 
-  it('snapshot.revert keeps resources that were added since, and names what still differs', async () => {
+  it('snapshot.revert keeps resources that were added since, and lists what still differs', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -183,7 +183,7 @@ describe('snapshot.revert', () => {
     expect(getUserRoles(simulator).items.has('New')).toBe(true);
   });
 
-  it('snapshot.revert continues after one failed resource, and fails if all of them fail', async () => {
+  it('snapshot.revert continues after one failed resource, and fails if all resources fail', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);

@@ -78,7 +78,7 @@ describe('snapshot.take', () => {
     expect((await named('vpn-2', null)).message).toContain('holds the snapshot of vpn-1');
   });
 
-  it('snapshot.take keeps the names of files without a path, and knows an appliance without serial number by its name', async () => {
+  it('snapshot.take keeps the file names when the manifest lacks a path, and identifies an appliance without serial number by name', async () => {
     const folder = join(createTemporaryFolder(), 'new');
     const nobody = { [SYSTEM_INFORMATION_PATH]: { 'system-information': {} } };
     const take = async (tree: ServedTree, path = '/', name = 'vpn-1') =>
@@ -99,7 +99,7 @@ describe('snapshot.take', () => {
     expect((await expectFailure(take(whole, '/', 'vpn-2'))).message).toContain('holds the snapshot of vpn-1');
   });
 
-  it('snapshot.take refuses the folder of another part', async () => {
+  it('snapshot.take refuses a folder that contains another part of the configuration', async () => {
     const folder = createTemporaryFolder();
     const call = createRunContext(await serveTree({ '/a': { v: 1 }, '/b': { v: 1 }, '/a/x': { v: 1 } }));
     await takeSnapshot({ path: 'a', folder }, call);
@@ -211,7 +211,7 @@ describe('a reverted resource', () => {
     };
   }
 
-  it('a reverted resource is the stored one with the current secrets, also in unchanged items', async () => {
+  it('a reverted resource has the stored fields and the current secrets, even in unchanged items', async () => {
     const stored = {
       v: 1,
       password: '***',
@@ -264,7 +264,7 @@ describe('a reverted resource', () => {
     expect(envelope.summary).toBe('1 still different, 2 of 2 resources restored: /api/v1/configuration/a, /api/v1/configuration/a/b.');
   });
 
-  it('a reverted resource is written after its parent, and not at all if nothing differs', async () => {
+  it('a reverted resource is written after its parent, and only if it differs', async () => {
     const same = { 'a/z': { v: 1 }, 'a/b': { v: 1, password: '***' }, a: { v: 1 }, 'a/none': { list: [] }, 'a/full': { list: [] } };
     const tree = { 'a/z': { v: 1 }, 'a/b': { v: 1, password: 'p' }, a: { v: 1 }, 'a/full': { list: [] } };
     const { items, envelope, puts } = await reverted({ ...tree }, same, 'a');

@@ -87,7 +87,7 @@ describe('snapshot.take into a message', () => {
   });
 
   it.each(['none', 'text'] as const)(
-    'snapshot.take gives the same result if items of a collection have no links (%s)',
+    'snapshot.take gives the same result for an appliance whose collection items have no links (%s)',
     async (entryLinks) => {
       const { gateway: plain } = await startSimulatorWithGateway();
       const { simulator, gateway } = await startSimulatorWithGateway({ variants: { entryLinks } });
@@ -123,7 +123,7 @@ describe('snapshot.take into a message', () => {
     expect(paths.some((path) => path.includes('/catalog') || path.includes('admin-role'))).toBe(true);
   });
 
-  it.each(['/', '*', '/*/*'])('snapshot.take refuses to ignore %s, which matches everything', async (word) => {
+  it.each(['/', '*', '/*/*'])('snapshot.take refuses the ignore rule %s, which matches everything', async (word) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect(await expectFailure(readSnapshot(gateway, { ignore: [word] }))).toMatchObject({ code: 'BAD_INPUT' });
     expect(listRequests(simulator)).toEqual([]);
@@ -131,7 +131,7 @@ describe('snapshot.take into a message', () => {
 });
 
 describe('the crawl', () => {
-  it('the crawl reports what the account cannot read, and reads the rest', async () => {
+  it('a crawl reports what the account cannot read, and reads the rest', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { forbiddenBranch: 'users/user-roles' } });
     const { data, envelope } = await gateway.run('snapshot.take');
     expect(envelope).toMatchObject({ ok: true, forbidden: [`${CONFIGURATION_PATH}/users/user-roles`] });
@@ -141,7 +141,7 @@ describe('the crawl', () => {
     expect(await expectFailure(readSnapshot(gateway, { path: 'users/user-roles/user-role' }))).toMatchObject({ code: 'FORBIDDEN' });
   });
 
-  it('the crawl reads a list again if its links are gone, and finds new items', async () => {
+  it('a crawl reads a list again if its links are gone, and finds new items', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 60, vanishing: 7 } });
     const folder = createTemporaryFolder();
     const { envelope, data } = await gateway.run('snapshot.take', { path: 'users/resource-policies', folder });
@@ -166,7 +166,7 @@ describe('the crawl', () => {
     expect(await writeSnapshot(gateway, folder, { path: 'users/resource-policies' })).toMatchObject({ added: 1, removed: 1, changed: 0 });
   });
 
-  it('the crawl names resources that are linked but do not exist', async () => {
+  it('a crawl lists resources that are linked but do not exist', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 3 } });
     const notFound = { match: ({ path }: { path: string }) => path.endsWith('Policy%20000001'), status: 404, times: 99 };
     simulator.fault(notFound);
@@ -175,7 +175,7 @@ describe('the crawl', () => {
     expect(listRequestLines(simulator).length).toBeLessThan(20);
   });
 
-  it('the crawl drops a resource that is deleted during the crawl', async () => {
+  it('a crawl drops a resource that is deleted during the crawl', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const inner = `${USER_ROLES_PATH}/Users/general`;
@@ -192,7 +192,7 @@ describe('the crawl', () => {
     expect(envelope.ok).toBe(true);
   });
 
-  it('the crawl does not follow loops or links to other places', async () => {
+  it('a crawl does not follow loops or links to other places', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const links = [
       `${CONFIGURATION_PATH}/system`,
@@ -215,7 +215,7 @@ describe('the crawl', () => {
     ).toEqual([]);
   });
 
-  it('the crawl stops at an endless chain of links', async () => {
+  it('a crawl stops at an endless chain of links', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const body = (): string => JSON.stringify({ next: { href: `${CONFIGURATION_PATH}/system/${'a/'.repeat(++depth)}a` } });
     let depth = 0;
@@ -225,7 +225,7 @@ describe('the crawl', () => {
     expect(depth).toBeLessThan(80);
   });
 
-  it('the crawl fails with the path of a resource that cannot be read', async () => {
+  it('a crawl fails with the path of a resource that cannot be read', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -253,7 +253,7 @@ describe('the crawl', () => {
     expect(simulator.totalConnections).toBe(5);
   });
 
-  it('the crawl can be canceled', async () => {
+  it('a crawl can be canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 500 } });
     const stop = new AbortController();
     simulator.fault({ match: ({ path }) => path.includes('Policy%20'), body: (answer) => (stop.abort(), answer) });

@@ -20,7 +20,7 @@ describe('Base64Check on bytes', () => {
     ['QUJDQ===', '"=" at byte 7'],
     ['QUJDQUI=QUJDQUJD', '"Q" at byte 8'],
     ['QUJD<b>AAA', '"<" at byte 4'],
-  ])('Base64Check rejects %j and names the position', (text, where) => {
+  ])('Base64Check rejects %j and reports the position', (text, where) => {
     for (const pieces of [1, 4, 1 << 20]) expect(checkBinary(text, pieces)).toBe(`it is not base64: ${where}`);
   });
 
@@ -38,9 +38,9 @@ describe('Base64Check on bytes', () => {
     ['U2FsdGVkX19h\rbmQgbW9yZSBhbmQgbW9y\rZQ==', 'base64'],
     ['U2FsdGVkX19h \tbmQgbW9yZSBhbmQgbW9y\t\tZQ==', 'base64'],
     ['U2FsdGVkX19hbmQgbW9yZSBhbmQgbW9yZQ ==', 'base64'],
-  ])('Base64Check distinguishes lines from words in %j', (text, expected) => expect(checkBinary(text)).toBe(expected));
+  ])('Base64Check distinguishes base64 lines from words in %j', (text, expected) => expect(checkBinary(text)).toBe(expected));
 
-  it('Base64Check decodes pieces of any size with any white space', () => {
+  it('Base64Check decodes pieces of any size, with white space anywhere', () => {
     for (const pieces of [1, 3, 7, 100]) {
       const decoder = new Base64Decoder();
       const text = 'U2Fs dGVk\t\tX19h\r\n\r\nbmQgbW9y\nZQ==';
@@ -130,7 +130,7 @@ describe('readDoctype and the XML prolog', () => {
 });
 
 describe('XmlCheck events', () => {
-  it('XmlCheck events report tags, attributes and texts, however the bytes arrive', () => {
+  it('XmlCheck reports tags, attributes and texts, however the bytes arrive', () => {
     const told = (document: string, size: number): string => {
       let log = '';
       const of = (buffer: Buffer, [start, end]: readonly [number, number]): string => buffer.toString('utf8', start, end);
@@ -148,7 +148,7 @@ describe('XmlCheck events', () => {
     for (const size of [1, 2, 7, 1000]) expect(told(document, size)).toBe('<configuration<a b=1 c="&lt;><dx &amp; y<z>]><e f=>> ');
   });
 
-  it('XmlCheck events split long texts between whole characters', () => {
+  it('XmlCheck splits long texts only between whole characters', () => {
     for (const text of ['a', 'aé', 'a\u00c0', 'a\u0800', 'a名', 'a😀', '']) {
       const bytes = Buffer.from(text);
       for (let length = 0; length <= bytes.length; length++) {
@@ -170,7 +170,7 @@ describe('XmlCheck events', () => {
     expect(end('ab<c', 2, 2)).toBe(2);
   });
 
-  it('XmlCheck events refuse duplicate attributes, however many there are', () => {
+  it('XmlCheck refuses duplicate attributes, however many there are', () => {
     for (const count of [1, 2, 11, 12, 13, 40]) {
       const buffer = Buffer.from(Array.from({ length: count + 1 }, (_, index) => `n${String(index).padStart(2, '0')}`).join(''));
       const names = new AttributeNames();
@@ -188,7 +188,7 @@ describe('XmlCheck events', () => {
     }
   });
 
-  it('XmlCheck events keep element names until their end tag', () => {
+  it('XmlCheck remembers element names until their end tag', () => {
     const open = new ElementStack();
     const names = ['a', 'bcd', 'x'.repeat(1020), 'y'.repeat(5000), 'z'];
     const buffer = Buffer.from(`  ${names.join('')}`);
@@ -209,7 +209,7 @@ describe('XmlCheck events', () => {
     expect([open.depth, open.topLength, open.isTopAt(buffer, 0)]).toEqual([0, 0, true]);
   });
 
-  it('XmlCheck events keep incomplete markup until more arrives', () => {
+  it('XmlCheck keeps incomplete markup until more bytes arrive', () => {
     const carried = new CarryBuffer();
     carried.store(Buffer.from('--abc'), 2);
     expect([carried.length, carried.bytes.toString()]).toEqual([3, 'abc']);

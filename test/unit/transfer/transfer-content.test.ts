@@ -109,7 +109,7 @@ describe('the XML check', () => {
     }
   });
 
-  it.each(['&#0;', '&#x110000;', '&#xD800;', '&#xFFFE;', '&#8;'])('the XML check refuses %s, which is not a character', (reference) => {
+  it.each(['&#0;', '&#x110000;', '&#xD800;', '&#xFFFE;', '&#8;'])('the XML check refuses the invalid character %s', (reference) => {
     expect(verdict('xml', configuration(reference))).toMatch(/entity/);
   });
 
@@ -124,12 +124,12 @@ describe('the XML check', () => {
     for (let length = 0; length < whole.length; length++) expect(verdict('xml', whole.subarray(0, length))).not.toBe('xml');
   });
 
-  it('the XML check accepts a document in another declared encoding', () => {
+  it('the XML check accepts a document in the encoding that it declares', () => {
     const text = '<?xml version="1.0" encoding="ISO-8859-1"?><configuration>Grüße</configuration>';
     expect(verdict('xml', Buffer.from(text, 'latin1'))).toBe('xml');
   });
 
-  it('the XML check agrees with a slower parser on thousands of damaged documents', () => {
+  it('the XML check agrees with a slower parser for thousands of damaged documents', () => {
     const whole = configuration(`<a b="1" c='2'>x &amp; y</a><d><e/><![CDATA[z]]></d><!-- f --><g-h>1</g-h>`);
     let seed = 7;
     const random = (below: number): number => (seed = (seed * 48271) % 0x7fffffff) % below;
@@ -186,7 +186,7 @@ describe('the base64 check', () => {
     expect(entries?.map(({ name }) => name)).toEqual(['system.xml', 'user.xml']);
   });
 
-  it('the base64 check accepts content that is not a ZIP', () => {
+  it('the check of a base64 configuration accepts content that is not a ZIP', () => {
     expect(verdict('binary', Buffer.from('Salted__ and more').toString('base64'))).toBe('base64');
   });
 
@@ -199,13 +199,13 @@ describe('the base64 check', () => {
   );
 
   it.each(['  U2FsdGVkX19hbmQgbW9yZSBhbmQgbW9yZQ==  ', 'U2FsdGVkX19h \r\n bmQgbW9yZSBhbmQgbW9yZQ=='])(
-    'the base64 check accepts blanks around the lines of %j',
+    'the check of a base64 configuration accepts blanks around the lines of %j',
     (text) => {
       expect(verdict('binary', text)).toBe('base64');
     },
   );
 
-  it('the base64 check refuses every truncation of a ZIP', () => {
+  it('the check of a base64 configuration refuses every truncation of a ZIP', () => {
     for (let length = 0; length < flat.length; length++) expect(verdict('binary', flat.slice(0, length))).not.toBe('zip');
     for (let length = 12; length < flat.length; length++) expect(verdict('binary', flat.slice(0, length))).not.toBe('base64');
   });
@@ -223,7 +223,7 @@ describe('the base64 check', () => {
     for (const pieces of [1, 1 << 20]) expect(verdict('binary', text, pieces)).toMatch(words);
   });
 
-  it('the base64 check keeps the end of long content', () => {
+  it('the check of a base64 configuration keeps the last bytes of long content', () => {
     const large = writeZip({ 'a.bin': Buffer.alloc(64).toString('hex') });
     const long = Buffer.concat([large.subarray(0, 0), padded(large, 20 << 20)]);
     const text = long.toString('base64').replace(/.{76}/g, '$&\n');
@@ -231,7 +231,7 @@ describe('the base64 check', () => {
     expect(verdict('binary', text.slice(0, -400), 1 << 20)).toMatch(/cut short|ends early/);
   });
 
-  it('the base64 check decodes pieces of any size', () => {
+  it('the check of a base64 configuration decodes pieces of any size', () => {
     for (const pieces of [1, 5, 76, 1000]) {
       const decoder = new Base64Decoder();
       const parts: Buffer[] = [];

@@ -42,13 +42,13 @@ describe('toFileError', () => {
     ['EBUSY', 'another program uses it'],
     ['EIO', 'the disk does not answer'],
     ['EODD', 'broken'],
-  ])('toFileError explains %s in words', (code, words) => {
+  ])('toFileError explains the error %s in words', (code, words) => {
     const { code: told, message, details } = toFileError(fault(code), '/x/y', 'read');
     expect([told, message]).toEqual(['BAD_INPUT', `/x/y cannot be read: ${words} (${code}).`]);
     expect(details).toMatchObject({ sent: false, extra: { system: code, file: '/x/y' } });
   });
 
-  it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('toFileError treats %s as a full disk', (code) => {
+  it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('toFileError treats the error %s as a full disk', (code) => {
     const { code: told, message, details } = toFileError(fault(code), '/x', 'written');
     const words = `/x cannot be written: there is no room left on the disk (${code}). Free space there, for example by removing old backups or journals, then try again.`;
     expect([told, message, details]).toEqual([
@@ -82,7 +82,7 @@ describe('retryWhileLocked', () => {
     return () => (left-- > 0 ? Promise.reject(fault(code)) : Promise.resolve('done'));
   };
 
-  it('retryWhileLocked retries on Windows for a limited time', async () => {
+  it('retryWhileLocked retries on Windows, for a limited time', async () => {
     const waited = async (code: string): Promise<void> => {
       expect(await retryWhileLocked(held(code, 3), 'win32')).toBe('done');
       await expect(retryWhileLocked(held(code, 1000), 'win32')).rejects.toMatchObject({ code });
@@ -116,7 +116,7 @@ it('readJsonFile distinguishes JSON, other content and a missing file', async ()
 });
 
 describe('AtomicFile', () => {
-  it('AtomicFile writes beside its target, for the owner only, until it is complete', async () => {
+  it('AtomicFile writes a file beside its target, which only the owner can read, until it is complete', async () => {
     const place = createTemporaryFolder();
     const target = join(place, 'x');
     const [first, second] = [await AtomicFile.create(target), await AtomicFile.create(target)];
@@ -139,7 +139,7 @@ describe('AtomicFile', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('AtomicFile syncs the file before the rename when asked to', async () => {
+  it('AtomicFile syncs the file before the rename if the option is set', async () => {
     const place = createTemporaryFolder();
     for (const durable of [true, false]) {
       let synced = 0;
@@ -175,7 +175,7 @@ describe('AtomicFile', () => {
     expect((await expectFailure(FileOutput.create(none, true))).message).toContain(`${none} cannot be written: it, or its folder`);
   });
 
-  it('AtomicFile removes partial files of ended processes, and of other machines after half a day', async () => {
+  it('AtomicFile removes partial files of ended processes at once, and of other machines after half a day', async () => {
     const place = createTemporaryFolder();
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
     const left = (who: string, target = 'x'): string => `${target}.${who}-1.partial`;

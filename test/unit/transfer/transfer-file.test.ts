@@ -81,7 +81,7 @@ describe('an export to a file', () => {
     expect(listNames(path)).toEqual([]);
   });
 
-  it('an export to a file leaves no trace when canceled', async () => {
+  it('an export to a file leaves no file behind when canceled', async () => {
     const server = await cutAt(0.5, 'hang');
     const path = createTemporaryFolder();
     const abort = new AbortController();
@@ -94,7 +94,7 @@ describe('an export to a file', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('an export to a file has its own time limit', async () => {
+  it('an export to a file has a separate time limit', async () => {
     const gateway = gatewayFor(await cutAt(0.5, 'hang'), { timeout: 30, transferTimeout: 0.3 });
     const error = await expectFailure(gateway.run('transfer.export-xml'));
     expect([error.code, error.message]).toEqual(['TIMEOUT', expect.stringContaining('did not end within 0.3 s')]);
@@ -102,7 +102,7 @@ describe('an export to a file', () => {
     expect((await slow.gateway.run('transfer.export-xml')).envelope.ok).toBe(true);
   });
 
-  it('an export to a file reports a file that cannot be written before it sends anything', async () => {
+  it('an export to a file reports a target that cannot be written before it sends anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const path = createTemporaryFolder();
     for (const file of [join(path, 'missing/day.xml'), path, '/dev/null', '  ']) {
@@ -170,7 +170,7 @@ describe('an import from a file', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('an import from a file closes a large file when the import is refused, cut or canceled', async () => {
+  it('an import from a file closes the file when the import is refused, cut or canceled', async () => {
     const path = createTemporaryFolder();
     const file = join(path, 'large.xml');
     writeFileSync(file, '');
@@ -206,7 +206,7 @@ describe('an import from a file', () => {
   });
 });
 
-it('an import to a slow appliance delivers the file unchanged', async () => {
+it('an import from a file delivers the file unchanged to a slow appliance', async () => {
   const file = join(createTemporaryFolder(), 'random');
   const text = randomBytes(24 << 20).toString('base64');
   writeFileSync(file, text);

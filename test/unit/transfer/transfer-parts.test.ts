@@ -78,7 +78,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     };
   }
 
-  it('ConfigurationReceiver and BatchingSink pause at four waiting batches, keep the order and reuse memory', async () => {
+  it('ConfigurationReceiver and BatchingSink pause at four waiting batches, keep the order and reuse their memory', async () => {
     const { consumed, places, next, consumer } = held();
     const told: unknown[] = [];
     const flow: string[] = [];
@@ -197,7 +197,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     expect(discarded).toHaveBeenCalledTimes(1);
   });
 
-  it('ConfigurationReceiver and BatchingSink keep content for a message up to 256 MiB', async () => {
+  it('ConfigurationReceiver and BatchingSink keep up to 256 MiB of content for a message', async () => {
     const output = new MemoryOutput();
     const batch = Buffer.from('abc');
     await output.write(batch);
@@ -261,7 +261,7 @@ describe('upload streams', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('upload streams end early when checked content has changed', async () => {
+  it('upload streams end early if checked content has changed', async () => {
     const send = async (given: string, pieces: readonly string[], isWhole?: () => boolean): Promise<string> => {
       const changed = (): GatewayError => new GatewayError('CONFLICT', 'Changed.');
       const content = new CheckedUploadStream({

@@ -86,7 +86,7 @@ describe('transfer.export-xml', () => {
     expect([String(data), envelope.retries]).toEqual([XML, 1]);
   });
 
-  it('transfer.export-xml requires the content check and warns when the response has no length', async () => {
+  it('transfer.export-xml requires the content check, and warns if the response has no length', async () => {
     const respond = (text: string) => (_request: unknown, socket: Socket) =>
       void socket.end(`HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\nconnection: close\r\n\r\n${text}`);
     const complete = gatewayFor(await startRawServer(respond(XML)));
@@ -102,7 +102,7 @@ describe('transfer.export-xml', () => {
     expect((await plain.run('transfer.export-xml', { check: 'hash' })).envelope).toMatchObject({ verified: 'none' });
   });
 
-  it('transfer.export-xml skips the check and the hash when told to', async () => {
+  it('transfer.export-xml skips the check and the hash if the input disables them', async () => {
     const server = await startRawServer(() => httpResponse(200, '<half'));
     const gateway = gatewayFor(server);
     const hashed = await gateway.run('transfer.export-xml', { check: 'hash' });
@@ -132,7 +132,7 @@ describe('transfer.export-binary', () => {
 
 describe('older releases', () => {
   it.each([404, 405] as const)(
-    'an export from an older release uses GET if POST gets %i, to a message, a file and a backup',
+    'an export uses GET if an older release refuses POST with %i, to a message, a file and a backup',
     async (binaryExportByPost) => {
       const { simulator, gateway } = await startSimulatorWithGateway({ variants: { binaryExportByPost } });
       const { data, envelope } = await gateway.run('transfer.export-binary', { export: 'user_config' });
@@ -146,7 +146,7 @@ describe('older releases', () => {
     },
   );
 
-  it('transfers of older releases never put a password into the URL', async () => {
+  it('an export never puts a password into the URL', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { binaryExportByPost: 405 } });
     const error = await expectFailure(gateway.run('transfer.export-binary', { password: AWKWARD_PASSWORD }));
     expect([error.code, error.cause?.status, error.message]).toEqual([
@@ -157,7 +157,7 @@ describe('older releases', () => {
     expect(listRequestLines(simulator)).toEqual([`POST ${BINARY}`]);
   });
 
-  it('transfers of older releases report the first error when GET fails too, or the second when it is more specific', async () => {
+  it('an export reports the first error if GET fails too, or the second error if it is more specific', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === BINARY, times: 2, status: 404 });
     expect((await expectFailure(gateway.run('transfer.export-binary'))).code).toBe('NOT_FOUND');
@@ -167,7 +167,7 @@ describe('older releases', () => {
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
-  it('transfers of older releases without XML export suggest binary', async () => {
+  it('an XML export from a release without XML export suggests the binary export', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { xmlEndpoints: false } });
     const error = await expectFailure(gateway.run('transfer.export-xml'));
     expect([error.code, error.message]).toEqual(['NOT_FOUND', expect.stringContaining('take binary')]);
@@ -176,7 +176,7 @@ describe('older releases', () => {
     expect((await expectFailure(gateway.run('transfer.import-xml', { xml: XML }))).code).toBe('NOT_FOUND');
   });
 
-  it('transfers of older releases accept an import without a password only with an empty form part', async () => {
+  it('an import without a password is accepted by older releases only with an empty form part', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { importNeedsPassword: true } });
     const { data: xml } = await gateway.run('transfer.export-xml');
     await gateway.run('transfer.import-xml', { xml });
@@ -185,7 +185,7 @@ describe('older releases', () => {
 });
 
 describe('imports', () => {
-  it('imports restore what was exported, with any password', async () => {
+  it('an import restores what was exported, with any password', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data: xml } = await gateway.run('transfer.export-xml', { password: AWKWARD_PASSWORD });
     const { data: binary } = await gateway.run('transfer.export-binary');
@@ -197,7 +197,7 @@ describe('imports', () => {
     expect(listRequestLines(simulator).slice(2)).toEqual([`POST ${IMPORT_XML}`, `PUT ${BINARY}?import=full`]);
   });
 
-  it('imports send the form with file and password, or base64 text with its type', async () => {
+  it('an import sends the form with file and password, or base64 text with its type', async () => {
     const server = await startRawServer(() => httpResponse(200, '{"result":{"info":[{"message":"ok"}]}}'));
     const gateway = gatewayFor(server);
     await gateway.run('transfer.import-xml', { xml: XML, password: AWKWARD_PASSWORD });
@@ -210,7 +210,7 @@ describe('imports', () => {
     expect(text?.head).toMatch(/content-type: text\/html; charset=utf-8/i);
   });
 
-  it.each([422, 400, 500, 200] as const)('imports pass on the message of the appliance with status %s', async (namedErrorStatus) => {
+  it.each([422, 400, 500, 200] as const)('an import passes on the message of the appliance with status %s', async (namedErrorStatus) => {
     const { gateway } = await startSimulatorWithGateway({ variants: { namedErrorStatus, namedErrorList: 'info' } });
     const error = await expectFailure(gateway.run('transfer.import-binary', { data: 'no base64!' }));
     expect([error.code, error.message]).toEqual(['REJECTED', expect.stringContaining('Failed to extract configuration files')]);
@@ -223,7 +223,7 @@ describe('imports', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('imports open the source again for the replay after a 401', async () => {
+  it('an import opens its source again to repeat the request after a 401', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data: xml } = await gateway.run('transfer.export-xml');
     simulator.expireKeys();
@@ -231,7 +231,7 @@ describe('imports', () => {
     expect(envelope).toMatchObject({ ok: true, logins: 1, requests: 2 });
   });
 
-  it('imports require exactly one of value and file', async () => {
+  it('an import requires exactly one of value and file', async () => {
     const gateway = gatewayFor(await startRawServer(() => undefined));
     for (const input of [{}, { xml: XML, file: '/tmp/a' }, { xml: Buffer.alloc(0) }]) {
       expect((await expectFailure(gateway.run('transfer.import-xml', input))).code).toBe('BAD_INPUT');
@@ -269,7 +269,7 @@ describe('imports', () => {
   });
 });
 
-it('no transfer shows its password anywhere', async () => {
+it('no transfer operation shows its password anywhere', async () => {
   const simulator = await startTestSimulator();
   const gateway = gatewayFor(simulator);
   const echo = JSON.stringify({ result: { errors: [{ message: `Refused: ${AWKWARD_PASSWORD}` }] } });

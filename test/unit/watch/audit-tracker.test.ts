@@ -9,7 +9,7 @@ const finding = (rule: string, path: string, message = 'x'): AuditFinding => ({
 const audit = (findings: AuditFinding[], notApplicable: string[] = []) => ({ findings, notApplicable });
 
 describe('AuditTracker', () => {
-  it('AuditTracker reports new and solved findings once, also after its state was restored', () => {
+  it('AuditTracker reports new and solved findings once, even after its state was restored', () => {
     const [a, b, changed] = [finding('unused-object', '/a'), finding('unused-object', '/b'), finding('unused-object', '/a', 'other')];
     let tracker = new AuditTracker();
     const check = (...findings: AuditFinding[]): unknown => {
@@ -30,7 +30,7 @@ describe('AuditTracker', () => {
     ]);
   });
 
-  it('AuditTracker does not report a finding as solved while its fact cannot be read', () => {
+  it('AuditTracker does not report a finding as solved while the data it needs cannot be read', () => {
     const [down, unused] = [finding('cluster-member-down', ''), finding('unused-object', '/a')];
     const tracker = new AuditTracker();
     tracker.update(audit([down, unused]));

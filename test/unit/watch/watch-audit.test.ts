@@ -7,7 +7,7 @@ import { startSimulatorWithGateway } from '../../helpers/simulated-appliance';
 import { getUserRoles } from '../../helpers/snapshot';
 import { startWatch } from '../../helpers/watch';
 
-it('a watch of the audit sends what is new and what is solved, with the rules of a file', async () => {
+it('a watch of the audit sends new and solved findings, with the rules of a file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-audit-watch-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const rules = join(folder, 'rules.yaml');
@@ -31,7 +31,7 @@ it('a watch of the audit sends what is new and what is solved, with the rules of
   expect(takePayloads()).toMatchObject([{ event: 'solved', findings: [{ rule: 'own-name', name: 'Night' }] }]);
 });
 
-it('audits of several appliances give a table with their number of findings by rule', async () => {
+it('an audit of several appliances returns a table with the number of findings by rule', async () => {
   const audits = await Promise.all(
     ['vpn-1', 'vpn-2', 'vpn-3'].map(async (name, extra) => {
       const { simulator, gateway } = await startSimulatorWithGateway({}, { name });

@@ -41,7 +41,7 @@ it('a watch of the configuration reports the same difference as snapshot.compare
   expect(takeTopics()).toEqual([]);
 });
 
-it('a watch of the configuration reports only whether a secret exists and writes no secret to disk', async () => {
+it('a watch of the configuration reports only whether a secret exists, and writes no secret to disk', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const remember = join(createTemporaryFolder(), 'configuration.jsonl');
   const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'system', stateFile: remember });
@@ -54,7 +54,7 @@ it('a watch of the configuration reports only whether a secret exists and writes
   expect(readFileSync(remember, 'utf8')).not.toContain('planted');
 });
 
-it('a watch of the configuration reads the given path without the ignored resources', async () => {
+it('a watch of the configuration reads only the given path and skips ignored resources', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const before = listRequestLines(simulator).length;
   const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'system', ignore: ['log', 'ntp-*'] });
@@ -66,7 +66,7 @@ it('a watch of the configuration reads the given path without the ignored resour
   expect(takePayloads()).toMatchObject([changed({ changed: [{ field: '/time-zone' }] })]);
 });
 
-it('a watch of the configuration restores its state and reports the changes since the last process once', async () => {
+it('a watch of the configuration restores its state, and reports once what changed since the last process', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 1200 } });
   const remember = join(createTemporaryFolder(), 'configuration.jsonl');
   const options = { watch: 'configuration', path: 'users/resource-policies', stateFile: remember } as const;
@@ -121,7 +121,7 @@ it('a watch of the configuration treats resources that cannot be read as unchang
   expect(takePayloads()).toMatchObject([{ removed: expect.arrayContaining([`${USER_ROLES_PATH}/Night%20shift`]) as unknown }]);
 });
 
-it('a watch of the configuration reports an appliance that fails during a check and compares with the last complete check', async () => {
+it('a watch of the configuration reports an appliance that fails during a check, and then compares with the last complete check', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const { watcher, takeTopics, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'users' });
   getClockValues(simulator).set('ntp-server', 'not of this part');
@@ -133,7 +133,7 @@ it('a watch of the configuration reports an appliance that fails during a check 
   expect(takePayloads()).toMatchObject([{ event: 'reachable' }, { event: 'changed', removed: [], changed: [{ field: '/description' }] }]);
 });
 
-it('a watch of the configuration shares checks only with watches of the same path and ignore rules', async () => {
+it('a watch of the configuration shares checks only with watches that have the same path and ignore rules', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const time = new TestClock();
   const part = { watch: 'configuration', path: 'system' } as const;

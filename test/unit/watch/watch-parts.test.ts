@@ -76,7 +76,7 @@ describe('SharedPoller', () => {
     expect([often.times(), soon.times(), late.times(), clock.plannedTimes]).toEqual([[100], [100], [100], [200]]);
   });
 
-  it('SharedPoller does nothing for a second subscription and reports when it is empty', async () => {
+  it('SharedPoller ignores a second subscription of a subscriber, and reports when it has none left', async () => {
     const { clock, feed, one, asked, times } = feeding();
     const [first, other] = [one(100), one(100)];
     expect(feed.isEmpty).toBe(true);
@@ -92,7 +92,7 @@ describe('SharedPoller', () => {
     expect(asked).toEqual([]);
   });
 
-  it('SharedPoller checks at once on request, and again for requests during a check', async () => {
+  it('SharedPoller checks at once on request, and once more for requests during a check', async () => {
     const { clock, feed, one, ended, times } = feeding();
     const [first, other] = [one(100), one(100)];
     feed.subscribe(first, 1000);
@@ -116,7 +116,7 @@ describe('SharedPoller', () => {
     expect(clock.plannedTimes).toEqual([110]);
   });
 
-  it('SharedPoller lets a slow subscriber take part later and continues with the others', async () => {
+  it('SharedPoller continues with other subscribers while one is slow, and lets the slow one take part later', async () => {
     const { clock, feed, one, ended, times } = feeding();
     let free = (): void => undefined;
     const slow = one(100, () => new Promise<void>((resolve) => (free = resolve)));
@@ -140,7 +140,7 @@ describe('SharedPoller', () => {
     expect([over, clock.plannedTimes]).toEqual([true, [201]]);
   });
 
-  it('SharedPoller resolves the waiting calls of a subscriber that leaves and aborts a check without subscribers', async () => {
+  it('SharedPoller resolves the waiting calls of a subscriber that leaves, and aborts a check without subscribers', async () => {
     const { clock, feed, one, asked, ended } = feeding();
     const [first, other] = [one(100), one(100)];
     for (const who of [first, other]) feed.subscribe(who, 1);
@@ -163,7 +163,7 @@ describe('SharedPoller', () => {
     expect(first.times()).toEqual([51]);
   });
 
-  it('SharedPoller plans nothing for a subscriber that left while it handled a result', async () => {
+  it('SharedPoller plans no check for a subscriber that left while it handled a result', async () => {
     const { clock, feed, one, asked, ended } = feeding();
     const leaves = one(100, () => (feed.unsubscribe(leaves), Promise.resolve()));
     const stays = one(1000);
@@ -175,7 +175,7 @@ describe('SharedPoller', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('SharedPoller waits in parts if the interval is longer than a timer can be', async () => {
+  it('SharedPoller waits in several steps if its interval is longer than a timer allows', async () => {
     const { clock, feed, one, times } = feeding();
     feed.subscribe(one(1), 2 ** 31);
     expect(clock.plannedTimes).toEqual([2 ** 30]);
@@ -185,7 +185,7 @@ describe('SharedPoller', () => {
     expect(times()).toEqual([2 ** 31]);
   });
 
-  it.each([-86_400_000, 86_400_000])('SharedPoller keeps its interval when the clock of the machine jumps by %i ms', async (jumpMs) => {
+  it.each([-86_400_000, 86_400_000])('SharedPoller keeps its interval when the system clock jumps by %i ms', async (jumpMs) => {
     const { clock, feed, one, ended, times } = feeding();
     feed.subscribe(one(100), 1);
     await clock.advance(1);
@@ -199,7 +199,7 @@ describe('SharedPoller', () => {
     expect(clock.plannedTimes).toEqual([201]);
   });
 
-  it('SharedPoller plans a new subscription by the monotonic clock after the machine clock was set back', async () => {
+  it('SharedPoller plans a new subscription by the monotonic clock after the system clock was set back', async () => {
     const { clock, feed, one, times } = feeding();
     feed.subscribe(one(100), 50);
     clock.jump(-3_600_000);
@@ -209,7 +209,7 @@ describe('SharedPoller', () => {
     expect(times()).toHaveLength(1);
   });
 
-  it('SharedPoller is shared by calls with the same gateway, kind, input and clock', () => {
+  it('getSharedPoller returns the same poller for the same gateway, kind, input and clock', () => {
     const [gateway, other] = [1, 2].map((port) => gatewayFor({ url: `https://127.0.0.1:${port}` }));
     if (!gateway || !other) throw new Error('two gateways were asked for');
     const [clock, health] = [new TestClock(), getWatchKind('health')];
@@ -249,7 +249,7 @@ describe('WatchStateFile', () => {
   }
   const recalled = (file: string) => new WatchStateFile(file, IDENTITY).load();
 
-  it('WatchStateFile writes JSON lines for its owner only and restores all of them', async () => {
+  it('WatchStateFile writes JSON lines that only the owner can read, and restores all of them', async () => {
     const file = place();
     const memory = new WatchStateFile(file, IDENTITY);
     expect([await memory.load(), memory.isSaveDue]).toEqual([undefined, true]);
@@ -285,7 +285,7 @@ describe('WatchStateFile', () => {
     expect(next.epoch).toBe(memory.epoch);
   });
 
-  it('WatchStateFile restores the unsent events of the last check only', async () => {
+  it('WatchStateFile restores only the unsent events of the last check', async () => {
     const file = place();
     const memory = await written(file, entry(4, { change: 'z', events, envelope: { ok: true } }));
     expect((await recalled(file))?.unsentEntry).toEqual({ number: 4, isUnreachable: false, change: 'z', envelope: { ok: true }, events });
@@ -309,7 +309,7 @@ describe('WatchStateFile', () => {
     });
   });
 
-  it('WatchStateFile does not use a file with another identity', async () => {
+  it('WatchStateFile ignores a file with another identity', async () => {
     const file = place();
     (await written(file)).close();
     const other = new WatchStateFile(file, '["health","another"]');
@@ -317,7 +317,7 @@ describe('WatchStateFile', () => {
     expect([await other.load(), other.epoch === epoch]).toEqual([undefined, true]);
   });
 
-  it('WatchStateFile is due for a rewrite when the appended part exceeds a megabyte and the saved part', async () => {
+  it('WatchStateFile needs a rewrite if the appended part exceeds a megabyte and the saved part', async () => {
     const file = place();
     const memory = await written(file);
     const length = `${JSON.stringify(entry(4, { change: '' }))}\n`.length;
@@ -423,7 +423,7 @@ describe('Watcher', () => {
       });
   });
 
-  it('Watcher starts soon, varies its interval by a tenth, and adds id and time to each event', async () => {
+  it('Watcher starts soon, varies its interval by a tenth, and adds an id and a time to each event', async () => {
     const { watched, asked } = answering({ a: 1 }, { a: 91 }, { a: 92 }, { a: 1 });
     const clock = new TestClock(Date.parse(at) + 0.5);
     const { watcher, events, states } = of(watched, {}, clock);
@@ -447,7 +447,7 @@ describe('Watcher', () => {
     expect(events.slice(1)).toMatchObject([{ topic: 'health/below', payload: { id: `${epoch}-3-0` } }]);
   });
 
-  it('Watcher starts an hourly watch within two seconds', async () => {
+  it('Watcher makes the first check of an hourly watch within two seconds', async () => {
     const { watched } = answering({});
     const clock = new TestClock();
     await of(watched, { every: 3600 }, clock).watcher.start();
@@ -490,7 +490,7 @@ describe('Watcher', () => {
     },
   );
 
-  it('Watcher reports any other error once until a check succeeds', async () => {
+  it('Watcher reports an error once until a check succeeds', async () => {
     const codes: ErrorCode[] = ['FORBIDDEN', 'FORBIDDEN', 'UNAUTHORIZED', 'FORBIDDEN'];
     const { watched } = answering(...codes, { a: 1 }, 'FORBIDDEN', new GatewayError('TIMEOUT', 'Of no run.'), 'LOGIN_PAUSED');
     const { clock, events, errors, states } = await startWatch(watched, { watch: 'health', limits });
@@ -539,7 +539,7 @@ describe('Watcher', () => {
     expect([errors.length, states.at(-1)?.state, clock.plannedTimes]).toEqual([2, 'failed', [clock.now() + 10_000]]);
   });
 
-  it('Watcher checks only on request while it is paused and reports the pause once', async () => {
+  it('Watcher checks only on request while it is paused, and reports the pause once', async () => {
     const { watched, asked } = answering({ a: 1 });
     const { watcher, clock, states } = await startWatch(watched, { watch: 'health', limits });
     await watcher.resume();
@@ -560,7 +560,7 @@ describe('Watcher', () => {
     expect([asked.length, states.length, clock.plannedTimes]).toEqual([3, length, []]);
   });
 
-  it('Watcher does not start after a pause or close before its start', async () => {
+  it('Watcher does not start if it is paused or closed before its start', async () => {
     const { watched, asked } = answering({ a: 1 });
     const clock = new TestClock();
     const [pauses, ends] = [of(watched, {}, clock), of(watched, {}, clock)];
@@ -621,7 +621,7 @@ describe('Watcher', () => {
     ]);
   });
 
-  it('Watcher reports each fault of the state file once and writes it again as soon as possible', async () => {
+  it('Watcher reports each fault of the state file once, and writes the file again as soon as possible', async () => {
     const path = join(folder(), 'place');
     const remember = join(path, 'health.jsonl');
     writeFileSync(path, 'in the way');
@@ -694,7 +694,7 @@ it('Watcher does not use the saved state of another filter or appliance', async 
   }
 });
 
-it('Watcher ignores an incomplete last line and reports a damaged file', async () => {
+it('Watcher ignores an incomplete last line of its state file, and reports a damaged file', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 5 });
   const path = folder();
   const remember = join(path, 'sessions.jsonl');
@@ -717,7 +717,7 @@ it('Watcher ignores an incomplete last line and reports a damaged file', async (
   expect(readdirSync(path)).toEqual(['sessions.jsonl']);
 });
 
-it('Watcher continues without a state file that cannot be written and reports that once', async () => {
+it('Watcher continues if its state file cannot be written, and reports that once', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const path = folder();
   writeFileSync(join(path, 'file'), '');

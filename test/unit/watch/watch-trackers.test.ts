@@ -65,7 +65,7 @@ describe('the limits of accounts in a watch of sessions', () => {
         .map(({ event, name, account, value, limit }) => [event, name, account, value, limit]),
     );
 
-  it('the limits of accounts report an account once when it is over, and once when it is within', () => {
+  it('AccountLimits reports an account once when it exceeds the limit, and once when it is within the limit again', () => {
     const one = session('1', 'Anna', '10.0.0.1');
     const two = session('2', 'anna ', '10.0.0.2');
     const three = session('3', 'ANNA', '10.0.0.2');
@@ -82,7 +82,7 @@ describe('the limits of accounts in a watch of sessions', () => {
     ]);
   });
 
-  it('the limits of accounts count only sessions that match the filter, and list those of the account', () => {
+  it('AccountLimits counts only sessions that match the filter, and lists the sessions of the account', () => {
     const tracker = new SessionTracker({ 'user-roles': 'Staff' }, undefined, [{ name: 'sessions', above: 1 }]);
     tracker.update([]);
     const outsider = { ...session('9', 'ben', '10.0.0.9'), 'user-roles': 'Guests' };
@@ -109,7 +109,7 @@ describe('the limits of accounts in a watch of sessions', () => {
     expect(tracker.update([]).events.map(({ event }) => event)).toEqual(['ended', 'ended', 'within']);
   });
 
-  it('the limits of accounts accept only sessions and addresses with above', () => {
+  it('AccountLimits accepts only limits of sessions and addresses with above', () => {
     for (const wrong of [
       { name: 'CPU', above: 1 },
       { name: 'sessions', below: 1 },
@@ -152,7 +152,7 @@ describe('evaluateLimit and readLimits', () => {
     expect(crossings(limit, ...values)).toEqual(expected),
   );
 
-  it('evaluateLimit and readLimits identify a limit by all of its properties', () => {
+  it('toLimitKey identifies a limit by all its properties', () => {
     const all: WatchLimit[] = [
       { name: 'a', above: 1 },
       { name: 'b', above: 1 },
@@ -187,7 +187,7 @@ describe('evaluateLimit and readLimits', () => {
     expect(getThrownError(() => readLimits(given))).toMatchObject({ code: 'BAD_CONFIG', message: words, details: { sent: false } });
   });
 
-  it('evaluateLimit and readLimits accept valid limits unchanged except for spaces around names', () => {
+  it('readLimits returns valid limits unchanged except for spaces around names', () => {
     const given = [
       { name: ' a ', above: 1, release: 1, checks: 1 },
       { name: 'b', below: 0, release: 0, checks: 10_000 },
@@ -205,7 +205,7 @@ describe('HealthTracker', () => {
     () =>
       new HealthTracker(limits);
 
-  it('HealthTracker evaluates each limit separately, whatever the release calls the processor load', () => {
+  it('HealthTracker evaluates each limit separately, whatever name the release uses for the processor load', () => {
     const limits = make({ name: 'CPU-UTILIZATION', above: 90 }, { name: 'USER-COUNT', above: 5, checks: 2 });
     expect(
       looks(
@@ -232,7 +232,7 @@ describe('HealthTracker', () => {
     });
   });
 
-  it('HealthTracker summarizes the number of crossed limits', () => {
+  it('HealthTracker summarizes how many limits are crossed', () => {
     const tracker = make({ name: 'a', above: 1 }, { name: 'b', above: 1 })();
     expect(tracker.update({ a: 1, b: 1 }).summary).toEqual({ key: 'fine' });
     expect(tracker.update({ a: 2, b: 2 }).summary).toEqual({ key: 'above', n: 2 });
@@ -240,7 +240,7 @@ describe('HealthTracker', () => {
     expect(tracker.update({}).summary).toEqual({ key: 'above', n: 2 });
   });
 
-  it('HealthTracker starts over for a changed limit and drops the states of removed limits', () => {
+  it('HealthTracker starts again for a changed limit and drops the states of removed limits', () => {
     const tracker = make({ name: 'a', above: 1 })();
     tracker.update({ a: 0 });
     const other = make({ name: 'a', above: 2 })();
@@ -250,7 +250,7 @@ describe('HealthTracker', () => {
     expect(eventsOf(other.update({ a: 0 }))).toHaveLength(1);
   });
 
-  it('HealthTracker returns a change only when its state changes, and restores it', () => {
+  it('HealthTracker returns a state change only if the state changes, and can restore it', () => {
     const tracker = make({ name: 'a', above: 1 })();
     expect(tracker.save()).toBeUndefined();
     const [first, same, moved] = [tracker.update({ a: 0 }), tracker.update({ a: 1 }), tracker.update({ a: 2 })];
@@ -276,7 +276,7 @@ describe('LicenseTracker', () => {
     clients: { 'client-info': counts.map((count) => ({ 'leased-count': count })) },
   });
 
-  it('LicenseTracker compares the leased share of one feature or of all with the limit', () => {
+  it('LicenseTracker compares the leased share of one feature or of all features with the limit', () => {
     const any = () => new LicenseTracker([{ name: '*', above: 90, release: 85 }]);
     expect(
       looks(
@@ -300,7 +300,7 @@ describe('LicenseTracker', () => {
     ]);
   });
 
-  it('LicenseTracker reads one, many or no features and ignores invalid ones', () => {
+  it('LicenseTracker accepts one, many or no features and ignores invalid ones', () => {
     const n = (data: JsonObject): number | undefined => new LicenseTracker([{ name: '*', above: 90 }]).update(data).summary.n;
     expect(n(lease(feature('A', 3, 1), feature('B', 3, 2)))).toBe(67);
     expect(
@@ -349,12 +349,12 @@ describe('CertificateTracker', () => {
     fingerprint256,
   });
 
-  it('CertificateTracker reports each of the days once, and several that passed together as one event', () => {
+  it('CertificateTracker reports each configured number of days once, and several that passed together as one event', () => {
     expect(looks(make, ...[31, 30, 29, 8, 7, -1].map((days) => served('A', days)))).toEqual([[], [expires(30)], [], [], [expires(7)], []]);
     expect(looks(make, served('A', 40), served('A', 5), served('A', 4))).toEqual([[], [expires(5)], []]);
   });
 
-  it('CertificateTracker does not report days that passed before the first check, and starts over for another certificate', () => {
+  it('CertificateTracker does not report days that passed before the first check, and starts again for another certificate', () => {
     const renewed = (days: number) => ({
       event: 'renewed',
       before: 'A',
@@ -374,7 +374,7 @@ describe('CertificateTracker', () => {
     expect(make().update(served('A', 12)).summary).toEqual({ key: 'days', n: 12 });
   });
 
-  it('CertificateTracker reports each day once even if the clock jumps forward and back', () => {
+  it('CertificateTracker reports each configured number of days once even if the clock jumps forward and back', () => {
     const jumping = new TestClock();
     const validTo = new Date(jumping.now() + 40 * DAY).toISOString();
     const tracker = new CertificateTracker(jumping, [30, 7]);
@@ -398,7 +398,7 @@ describe('CertificateTracker', () => {
     refuses(make, undefined, { fingerprint: 'A' }, { fingerprint: 7, reportedDays: [] }, { reportedDays: [] });
   });
 
-  it('CertificateTracker accepts only whole numbers as days', () => {
+  it('CertificateTracker accepts only whole numbers of days', () => {
     expect(parseExpiryDays(['30', 7, 0, 10_000])).toEqual([30, 7, 0, 10_000]);
     expect(parseExpiryDays(Array.from({ length: 100 }, () => 1))).toHaveLength(100);
     for (const wrong of [[], ['soon'], [1.5], [-1], [10_001], Array.from({ length: 101 }, () => 1)])
@@ -442,7 +442,7 @@ describe('ClusterTracker', () => {
     ]);
   });
 
-  it('ClusterTracker reports new owners of the addresses, and both addresses in one event if they moved together', () => {
+  it('ClusterTracker reports new owners of the virtual addresses, and both addresses in one event if they moved together', () => {
     const owned = (external?: unknown, internal?: unknown): JsonObject => ({
       members: [],
       'external-vip-owner': external,
@@ -583,7 +583,7 @@ describe('SessionTracker', () => {
     expect(other.save()).toEqual(tracker.save());
   });
 
-  it('SessionTracker shares repeated texts without mixing them up', () => {
+  it('SessionTracker stores repeated texts once and does not mix them up', () => {
     const tracker = make();
     const roles = (...names: string[]): JsonObject[] =>
       names.map((name, index) => session(String(index), { 'user-roles': name, 'authentication-realm': `of ${name}` }));
@@ -625,7 +625,7 @@ describe('ConfigurationTracker', () => {
     forbidden: new Set(forbidden.map((name) => `${ROOT}/${name}`)),
   });
 
-  it('ConfigurationTracker reports the difference with a text and returns the change of its state', () => {
+  it('ConfigurationTracker reports a difference with a text, and returns the change of its state', () => {
     const tracker = make();
     expect(tracker.save()).toBeUndefined();
     expect([...tracker.remainingChanges()]).toEqual([]);
@@ -659,7 +659,7 @@ describe('ConfigurationTracker', () => {
     expect(tracker.update(texts({ a: { x: 2 }, c: { x: 1 } }))).toEqual({ events: [], change: undefined, summary: { key: 'same' } });
   });
 
-  it('ConfigurationTracker treats resources that cannot be read this time as unchanged', () => {
+  it('ConfigurationTracker treats resources that could not be read in this check as unchanged', () => {
     const whole = texts({ a: { x: 1 }, 'b/one': { x: 1 }, bc: { x: 1 } });
     const found = looks(
       make,

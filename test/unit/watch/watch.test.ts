@@ -25,7 +25,7 @@ const health = (values: JsonObject) => ({
 const MAINTENANCE = { times: Infinity, match: isInformationRequest, body: '<html>Maintenance</html>' };
 
 describe('a watch of sessions', () => {
-  it('a watch of sessions reports a session as ended only when a complete list does not contain it', async () => {
+  it('a watch of sessions reports a session as ended only if a complete list does not contain it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const { sessions } = simulator.state;
     const { watcher, takePayloads } = await startWatch(gateway, { watch: 'sessions' });
@@ -94,7 +94,7 @@ describe('a watch of sessions', () => {
     expect(takePayloads()).toEqual([]);
   });
 
-  it('a watch of sessions reports only sessions that match the filter, and follows a session that no longer matches', async () => {
+  it('a watch of sessions reports only sessions that match the filter, and reports a session that no longer matches', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 10 });
     const { sessions } = simulator.state;
     const { watcher, takePayloads } = await startWatch(gateway, { watch: 'sessions', filter: { 'source-ip': '203.0.113.0/24' } });
@@ -112,7 +112,7 @@ describe('a watch of sessions', () => {
 });
 
 describe('a watch of health', () => {
-  it('a watch of health reports a crossing once after consecutive checks, and the return only beyond release', async () => {
+  it('a watch of health reports a crossing once after several consecutive checks, and its end only beyond the release value', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const limits = [{ name: 'CPU-UTILIZATION', above: 90, release: 80, checks: 2 }];
     simulator.fault(health({ 'CPU-UTILIZATION4': '7' }));
@@ -136,7 +136,7 @@ describe('a watch of health', () => {
     expect(await look(10)).toEqual([]);
   });
 
-  it('a watch of health reports crossings downward and starts from the value of the first check', async () => {
+  it('a watch of health reports downward crossings, and uses the first check as the baseline', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault(health({ 'USER-COUNT': 3 }));
     const { watcher, takePayloads } = await startWatch(gateway, {
@@ -174,7 +174,7 @@ it('a watch reports a new release, serial number and host name', async () => {
 });
 
 describe('a watch of a cluster', () => {
-  it('a watch of a cluster reports failing, joining and leaving members and new owners of the addresses', async () => {
+  it('a watch of a cluster reports failing, joining and leaving members, and new owners of the virtual addresses', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ cluster: 'active-passive' });
     const { watcher, takePayloads } = await startWatch(gateway, { watch: 'cluster' });
     const recover = simulator.failMember('gateway-1');
@@ -198,7 +198,7 @@ describe('a watch of a cluster', () => {
     ]);
   });
 
-  it('a watch of a cluster reports no error without a cluster', async () => {
+  it('a watch of a cluster reports no error if the appliance is in no cluster', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher, takePayloads, errors } = await startWatch(gateway, { watch: 'cluster' });
     await gateway.run('cluster.create', { 'cluster-name': 'Edge', 'cluster-password': 'secret', 'member-name': 'node-a' });
@@ -213,7 +213,7 @@ describe('a watch of a cluster', () => {
   });
 });
 
-it('a watch reports license shares over a limit, of one feature or of all', async () => {
+it('a watch of licenses reports the share of one feature or of all features over a limit', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ role: 'license-server' });
   const lease = (count: number) => ({
     match: ({ path }: { path: string }) => path.includes('lease-information'),
@@ -234,7 +234,7 @@ it('a watch reports license shares over a limit, of one feature or of all', asyn
 describe('a watch of a certificate', () => {
   const DAY = 86_400_000;
 
-  it('a watch of a certificate reports each of the days before the end once, and a replaced certificate', async () => {
+  it('a watch of a certificate reports each configured number of days before the end once, and a replaced certificate', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('certificates.served');
     const { 'valid-to': until, fingerprint256 } = data as { 'valid-to': string; fingerprint256: string };
@@ -306,7 +306,7 @@ describe('an unreachable appliance', () => {
     expect(takeTopics()).toEqual(['system/unreachable', 'system/reachable']);
   });
 
-  it('an unreachable appliance is not reported for a rejected login, which is an error that is reported once', async () => {
+  it('a rejected login is not reported as an unreachable appliance, but once as an error', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { password: 'wrong' });
     const { clock, events, errors } = await startWatch(gateway, { watch: 'system' });
@@ -349,7 +349,7 @@ describe('an unreachable appliance', () => {
 });
 
 describe('checks of a watch', () => {
-  it('checks of a watch are shared between watches of one appliance and kind, whenever they started', async () => {
+  it('watches of one appliance and kind share their checks, whenever they started', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const clock = new TestClock();
     const one = await startWatch(gateway, { watch: 'sessions', every: 10 }, clock);
@@ -369,7 +369,7 @@ describe('checks of a watch', () => {
     expect([one.takeTopics(), other.takeTopics()]).toEqual([['sessions/started'], []]);
   });
 
-  it('checks of a watch stop during a pause, and the next check reports what happened meanwhile', async () => {
+  it('a paused watch makes no checks, and its next check reports what happened meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher, clock, takeTopics, states } = await startWatch(gateway, { watch: 'sessions' });
     await clock.runNextTimer();

@@ -90,7 +90,7 @@ describe('a restore with a passphrase', () => {
     expect(imports(simulator)).toEqual([]);
   });
 
-  it('a restore with a passphrase refuses a backup of another appliance with the serial number of this one', async () => {
+  it('a restore with a passphrase refuses a backup of another appliance that has the same serial number', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -138,7 +138,7 @@ describe('a restore with a passphrase', () => {
     ]);
   });
 
-  it('a restore with a passphrase is compared only with backups that the passphrase made', async () => {
+  it('a backup with a passphrase is compared only with backups of the same passphrase', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const night = (): Promise<BackupResult> => takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -200,7 +200,7 @@ describe('an import from a backup', () => {
     ['compressed and encrypted', { gzip: true, ...SECRET }],
     ['binary', { what: 'binary' }],
   ])(
-    'an import from a backup refuses a file (%s) that was changed with its times preserved',
+    'an import refuses a backup file (%s) that was changed but has the old time stamps',
     async (_name, options: Record<string, unknown>) => {
       expect(await swapped(options, writeUnseen)).toMatch(/changed while it was sent.*Nothing was restored/);
     },
@@ -216,7 +216,7 @@ describe('an import from a backup', () => {
   }
 });
 
-it('files with secrets are readable only by their owner', async () => {
+it('files with secrets can be read only by their owner', async () => {
   const { gateway } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   await takeBackup(gateway, { folder: path, what: 'both', gzip: true });

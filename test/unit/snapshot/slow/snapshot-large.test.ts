@@ -19,7 +19,7 @@ async function large(policies: number): Promise<BenchmarkAppliance> {
 }
 
 describe('a large configuration', () => {
-  it('A configuration of 10,000 resources is taken and compared with less memory than it needs as objects', async () => {
+  it('A snapshot of 10,000 resources is taken and compared with less memory than its objects need', async () => {
     const appliance = await large(POLICIES);
     appliance.policyLength = LENGTH;
     const settings = settingsFor(appliance, { name: 'large' });

@@ -13,7 +13,7 @@ describe.each([
   ['export-xml', 'import-xml', 'xml'],
   ['export-binary', 'import-binary', 'zip'],
 ] as const)('a large %s', (operation, back, verified) => {
-  it('a large export streams while the simulator generates it, and can be imported', async () => {
+  it('a large export can be read while the simulator generates it, and can be imported again', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeExport: 3 } });
     const file = join(createTemporaryFolder(), 'large');
     const { data, envelope } = await gateway.run(`transfer.${operation}`, { file });
@@ -40,7 +40,7 @@ describe.each([
   });
 });
 
-it('a large export reports progress when slow and can be canceled', async () => {
+it('a slow large export reports its progress and can be canceled', async () => {
   const { gateway } = await startSimulatorWithGateway({ variants: { largeExport: 8, transferRate: 4000 } });
   const path = createTemporaryFolder();
   const told: Progress[] = [];
@@ -56,7 +56,7 @@ it('a large export reports progress when slow and can be canceled', async () => 
   expect(listNames(path)).toEqual([]);
 });
 
-it('the simulator accepts an import larger than its memory limit', async () => {
+it('the simulator accepts an import that is larger than its memory limit', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const file = join(createTemporaryFolder(), 'large');
   writeFileSync(file, '');

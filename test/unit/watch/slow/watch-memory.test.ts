@@ -16,7 +16,7 @@ interface Told {
   readonly session: string;
 }
 
-it('a watch of sessions reports every start and end of twenty seeded minutes exactly once across two kills', async () => {
+it('a watch of sessions reports every start and end of twenty simulated minutes exactly once although it is killed twice', async () => {
   const simulator = await startTestSimulator({ sessions: 0 });
   const remember = join(folder(), 'sessions.jsonl');
   const script = simulator.script({ seed: 12, starts: 3440, seconds: 1200 });
@@ -77,7 +77,7 @@ it('a watch of sessions reports every start and end of twenty seeded minutes exa
   expect(started.size).toBeGreaterThan(3000);
 });
 
-it('a watch of sessions keeps each session in at most 200 bytes', async () => {
+it('a watch of sessions uses at most 200 bytes of memory for each session', async () => {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;
   const { simulator } = await startSimulatorWithGateway({ sessions: 40_000 });
