@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { addExamplePerson } from './example-person';
+import { limitMemory } from './copy/limit-memory';
 import { type Simulator, type SimulatorOptions, startSimulator } from './index';
 import { VARIANTS, type Variants, type VariantValue, parseVariant } from './variants';
 
@@ -152,6 +153,7 @@ async function main(): Promise<void> {
     process.stdout.write(helpText());
     return;
   }
+  if (values.from !== undefined) limitMemory();
   const simulator = await startSimulator(toSimulatorOptions(values));
   if (values.from === undefined) addExamplePerson(simulator);
   const caFile = values['ca-file'] ?? join(tmpdir(), `gateway-simulator-${simulator.port}.pem`);

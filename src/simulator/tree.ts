@@ -16,6 +16,7 @@ export interface ResourceHooks {
 
 const NO_CHILDREN: ReadonlyMap<string, TreeNode> = new Map();
 const NO_SHAPE: BodyShape = {};
+const NO_HOOKS: ResourceHooks = {};
 
 export class Resource {
   readonly shape: BodyShape;
@@ -29,7 +30,7 @@ export class Resource {
     values: JsonObject = {},
     public children: ReadonlyMap<string, TreeNode> = NO_CHILDREN,
     shape: BodyShape = NO_SHAPE,
-    readonly hooks: ResourceHooks = {},
+    readonly hooks: ResourceHooks = NO_HOOKS,
   ) {
     const entries = Object.entries(values);
     if (entries.length === 0) {

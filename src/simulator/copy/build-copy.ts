@@ -4,6 +4,7 @@ import { Refusal } from '../reply';
 import { seedConfiguration } from '../seed';
 import { Collection, Resource, type TreeNode } from '../tree';
 import { CopyResource } from './copy-resource';
+import { JsonStore } from './json-store';
 import { type CopySource, type CopyListener, type ResourceCallback, readCopy } from './read-copy';
 
 /** The fields that name an item, the most frequent first. */
@@ -12,7 +13,7 @@ const KEY_FIELD = /(?:^|-)(?:name|id|version|pattern|address|number|key)$/;
 
 /** The fields that may name the items of a resource, and the number of items so far. */
 interface KeyCandidates {
-  fields: ReadonlySet<string>;
+  fields: readonly string[];
   count: number;
 }
 
@@ -42,6 +43,7 @@ function readKeyField(path: readonly string[], body: JsonObject, builder: CopyBu
 
 class CopyBuilder {
   private readonly root = new CopyResource();
+  private readonly store = new JsonStore();
   private readonly candidates = new Map<CopyResource, KeyCandidates>();
   /** Paths of linked collections without items. */
   private readonly empty: (readonly string[])[] = [];
@@ -59,7 +61,7 @@ class CopyBuilder {
       parent = node;
       node = next;
     }
-    node.setSource(JSON.stringify(fields));
+    node.setSource(this.store, fields);
     if (parent) this.recordKeys(parent, segments.at(-1) ?? '', fields);
   };
 
@@ -76,15 +78,19 @@ class CopyBuilder {
   }
 
   private recordKeys(parent: CopyResource, segment: string, fields: JsonObject): void {
-    const before = this.candidates.get(parent);
-    const matching = Object.keys(fields).filter((name) => isNameOf(segment, fields[name]) && before?.fields.has(name) !== false);
-    this.candidates.set(parent, { fields: new Set(matching), count: (before?.count ?? 0) + 1 });
+    const known = this.candidates.get(parent);
+    if (!known) this.candidates.set(parent, { fields: Object.keys(fields).filter((name) => isNameOf(segment, fields[name])), count: 1 });
+    else {
+      known.count++;
+      if (!known.fields.every((name) => isNameOf(segment, fields[name])))
+        known.fields = known.fields.filter((name) => isNameOf(segment, fields[name]));
+    }
   }
 
   private findKeyField(node: CopyResource): string | undefined {
-    const { fields = new Set<string>(), count = 0 } = this.candidates.get(node) ?? {};
-    const known = [...KEY_FIELDS, ...[...fields].filter((field) => KEY_FIELD.test(field))].find((field) => fields.has(field));
-    return known ?? (count > 1 ? [...fields][0] : undefined);
+    const { fields = [], count = 0 } = this.candidates.get(node) ?? {};
+    const known = [...KEY_FIELDS, ...fields.filter((field) => KEY_FIELD.test(field))].find((field) => fields.includes(field));
+    return known ?? (count > 1 ? fields[0] : undefined);
   }
 
   /** Turns every resource whose children are named by one of their fields into a collection. */

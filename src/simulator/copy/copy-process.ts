@@ -1,10 +1,12 @@
 import process from 'node:process';
 import { selfSigned } from '../certificate';
 import type { Simulator } from '../simulator';
+import { limitMemory } from './limit-memory';
 import { startCopy } from './start-copy';
 import type { CopyReply, CopyRequest, CopyStartOptions } from './copy-messages';
 
 // A copy in a separate process. It ends with the process that started it, also if that one crashes.
+limitMemory();
 let options: CopyStartOptions | undefined;
 let simulator: Simulator | undefined;
 
