@@ -11,7 +11,7 @@ export interface CoordinatorOptions {
   readonly onStep: (result: StepResult) => void;
 }
 
-/** Leads runs from batch to batch. It has no state, so another process can continue from the run store. */
+/** Leads runs from batch to batch. It keeps no state of its own, so another process can continue from the run store. */
 export class Coordinator {
   readonly #options: CoordinatorOptions;
   readonly #stop = new AbortController();

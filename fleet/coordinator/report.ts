@@ -8,7 +8,7 @@ import {
 } from '@gateway-admin/node-red';
 import type { ItemRow, RunRow } from '../store/rows';
 
-/** Same format as a run on many appliances in one Node-RED, with unknown outcomes counted separately. */
+/** The report of a fleet run: the format of a run on many appliances in one Node-RED, with unknown outcomes counted separately. */
 export interface FleetReport {
   run: string;
   total: number;

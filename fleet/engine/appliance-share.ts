@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 
-/** Priorities from 0 to this number, exclusive. An appliance always has the same one. */
+/** Priorities from 0 to this number, exclusive. Each appliance always has the same priority. */
 const BUCKETS = 1024;
 
-/** The priorities that an engine fetches first. */
+/** The range of priorities whose jobs an engine fetches first. */
 export interface PriorityRange {
   readonly minPriority: number;
   readonly maxPriority: number;
 }
 
-/** Priority of the jobs of an appliance. It distributes appliances over engines and says nothing about urgency. */
+/** Priority of the jobs of an appliance. It only spreads appliances evenly over engines and does not mean urgency. */
 export function toAppliancePriority(appliance: string): number {
   return createHash('sha256').update(appliance).digest().readUInt32BE() % BUCKETS;
 }

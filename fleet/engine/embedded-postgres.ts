@@ -7,21 +7,21 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const DATABASE_USER = 'fleet';
-/** PostgreSQL refuses to run as root. Under root, it runs as this user. */
+/** PostgreSQL refuses to run as root. If this process is root, PostgreSQL runs as this user. */
 const SERVICE_USER = 'postgres';
 
 export interface EmbeddedPostgresOptions {
   /** Folder with `initdb`, `postgres` and `pg_ctl`. */
   readonly binaries: string;
-  /** Folder for its data and its password. */
+  /** Folder for the data and the password of this PostgreSQL. */
   readonly folder: string;
 }
 
-/** A PostgreSQL in a folder. It is created at the first start, and found again if it still runs after its starter died. */
+/** A PostgreSQL with its data in a folder. It is created at the first start, and reused if it still runs after the process that started it died. */
 export class EmbeddedPostgres {
   readonly #binaries: string;
   readonly #folder: string;
-  /** User that runs it; undefined for the current user. */
+  /** User that runs PostgreSQL; undefined for the current user. */
   #runAs: { uid: number; gid: number } | undefined;
 
   constructor({ binaries, folder }: EmbeddedPostgresOptions) {
@@ -29,7 +29,7 @@ export class EmbeddedPostgres {
     this.#folder = folder;
   }
 
-  /** Starts it and gives its address, on a free port by default. It accepts only connections from this machine, with the password in its folder. */
+  /** Starts PostgreSQL and returns its address, on a free port by default. It accepts only connections from this machine, with the password in its folder. */
   async start(preferredPort?: number): Promise<string> {
     await mkdir(this.#folder, { recursive: true, mode: 0o755 });
     if (await exists(join(this.#dataFolder, 'PG_VERSION'))) await this.#checkVersion();
@@ -39,7 +39,7 @@ export class EmbeddedPostgres {
     return `postgresql://${DATABASE_USER}:${encodeURIComponent(password.trim())}@127.0.0.1:${port}/postgres`;
   }
 
-  /** Stops it. `immediate` works like a power failure: committed data is there at the next start. */
+  /** Stops PostgreSQL. `immediate` works like a power failure: committed data is there at the next start. */
   async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
     await this.#runCommand('pg_ctl', ['-D', this.#dataFolder, '-m', mode, '-w', 'stop']).catch(() => undefined);
   }
@@ -48,7 +48,7 @@ export class EmbeddedPostgres {
     return (await this.#findRunningPort()) !== undefined;
   }
 
-  /** Command that stops it without waiting, for a process that exits. */
+  /** Command that stops PostgreSQL without waiting, for a process that exits. */
   get stopCommand(): { command: string; args: string[]; options: { cwd: string; uid?: number; gid?: number } } {
     const args = ['-D', this.#dataFolder, '-m', 'fast', '-W', 'stop'];
     return { command: join(this.#binaries, 'pg_ctl'), args, options: { cwd: this.#folder, ...this.#runAs } };
@@ -66,7 +66,7 @@ export class EmbeddedPostgres {
     return join(this.#folder, 'password');
   }
 
-  /** PostgreSQL cannot read the data of another major version. Errors: one that says how to move the data. */
+  /** Checks the version of the data, because PostgreSQL cannot read data of another major version. Errors: one that says how to move the data. */
   async #checkVersion(): Promise<void> {
     const dataVersion = (await readFile(join(this.#dataFolder, 'PG_VERSION'), 'utf8')).trim();
     const { stdout } = await run(join(this.#binaries, 'postgres'), ['--version'], { env: { ...process.env, LC_ALL: 'C' } });
@@ -95,7 +95,7 @@ export class EmbeddedPostgres {
     await chmod(this.#dataFolder, 0o700);
   }
 
-  /** Port of a running server. */
+  /** Port of a PostgreSQL that is already running. */
   async #findRunningPort(): Promise<number | undefined> {
     const isUp = await this.#runCommand('pg_ctl', ['-D', this.#dataFolder, 'status']).then(
       () => true,

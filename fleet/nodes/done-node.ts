@@ -6,7 +6,7 @@ import { getTitleText } from './i18n';
 
 export const DONE_NODE_TYPE = 'gateway-fleet-done';
 
-/** Runtime of a `gateway-fleet-done` node. It ends the task of a message; the task failed if the message has an error. */
+/** The runtime of a `gateway-fleet-done` node. It ends the task that a message belongs to; the task has failed if the message has an error. */
 export class DoneNode {
   constructor(red: NodeAPI, node: Node) {
     onInput(node, (message, _send, done) => {
@@ -23,7 +23,7 @@ export class DoneNode {
   }
 }
 
-/** Errors: `BAD_INPUT` if the message does not belong to an open task. */
+/** Ends the task of a message. Errors: `BAD_INPUT` if the message does not belong to an open task. */
 function endTaskOfMessage(message: Message & { task?: unknown }): void {
   const { task } = message;
   if (typeof task !== 'string' || !endTask(task, toTaskOutcome(message))) throw createUnknownTaskError();

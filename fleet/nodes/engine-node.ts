@@ -22,7 +22,7 @@ type StatusAppearance = Pick<NodeStatus, 'fill' | 'shape'>;
 
 /** All deployed engines by id. */
 const deployedEngines = new Map<string, EngineNode>();
-/** Embedded servers of this process by user folder. They stop with the process, not with a deploy. */
+/** Embedded PostgreSQL servers of this process by user folder. They stop with the process, not with a deploy. */
 const embeddedServers = new Map<string, { server: EmbeddedPostgres; url: Promise<string> }>();
 
 const ERROR_APPEARANCE: StatusAppearance = { fill: 'red', shape: 'ring' };
@@ -32,16 +32,16 @@ const APPEARANCES: Partial<Record<StatusKey, StatusAppearance>> = {
   starting: { fill: 'grey', shape: 'ring' },
 };
 
-/** Runtime of a `gateway-fleet-engine` node. */
+/** The runtime of a `gateway-fleet-engine` node. */
 export class EngineNode {
   readonly id: string;
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
-  /** Rejects if the engine is not configured or cannot start. */
+  /** The start of the engine. Rejects if the engine is not configured or cannot start. */
   readonly ready: Promise<Engine>;
   #engine: Engine | undefined;
   #inventory = '';
-  /** Host and name of the database, after the start. */
+  /** Host and name of the database, known after the start. */
   #database: string | undefined;
   #stopSharing: (() => void) | undefined;
   #closed = false;
@@ -70,14 +70,14 @@ export class EngineNode {
     });
   }
 
-  /** Inventory of the engine. Errors: `BAD_CONFIG`. */
+  /** The inventory of the engine. Errors: `BAD_CONFIG`. */
   get inventory(): InventoryNode {
     const found = getInventoryById(this.#inventory);
     if (!found) throw badConfig('The inventory of the engine is missing or disabled. Open the engine and choose one.');
     return found;
   }
 
-  /** Appliances of the current inventory, which a deploy may replace. */
+  /** The appliances of the current inventory, which a deploy may replace. */
   get appliances(): ApplianceSource {
     return {
       findAppliance: (name) => this.inventory.findAppliance(name),
@@ -159,7 +159,7 @@ export class EngineNode {
     this.#show(this.#hasDifferences ? 'differs' : 'ready');
   }
 
-  /** Engines with different inventories do not share runs, so the status must say it. */
+  /** Shows in the status that engines have different inventories, because such engines do not share runs. */
   #handleInventoryCheck(hasDifferences: boolean): void {
     const isNew = hasDifferences && !this.#hasDifferences;
     this.#hasDifferences = hasDifferences;
@@ -173,7 +173,7 @@ export class EngineNode {
     if (this.#isEmbedded && !this.#closed) this.#restartEmbedded();
   }
 
-  /** Restarts an embedded server that has ended. */
+  /** Restarts an embedded PostgreSQL that has ended. */
   #restartEmbedded(): void {
     if (this.#isRestarting) return;
     this.#isRestarting = true;
@@ -202,14 +202,14 @@ export class EngineNode {
   }
 }
 
-/** The engine that another node refers to, once it runs. Errors: `BAD_CONFIG`. */
+/** Returns the engine that another node refers to, as soon as it runs. Errors: `BAD_CONFIG`. */
 export async function getEngine(id: string): Promise<{ node: EngineNode; engine: Engine }> {
   const node = deployedEngines.get(id);
   if (!node) throw badConfig('The engine that this node refers to is missing or disabled. Open the node and choose one.');
   return { node, engine: await node.ready };
 }
 
-/** Adds a listener to an engine when it runs. The returned function removes it. */
+/** Adds a listener to an engine as soon as the engine runs. The returned function removes the listener. */
 export function listenToEngine(id: string, listener: ReportListener): () => void {
   let unlisten: (() => void) | undefined;
   let isStopped = false;
@@ -233,13 +233,13 @@ function requireInFlight(name: string, number: number | undefined): number | und
   throw badConfig(safeMessage`${trusted(name)} must be a whole number from 1 to 256. Open the engine and enter it again.`);
 }
 
-/** A schema lock and the work under it need two connections. */
+/** Checks the number of connections. A schema lock and the work under it need two. */
 function requireConnections(number: number | undefined): number | undefined {
   if (number === undefined || (Number.isInteger(number) && number >= 2 && number <= 100)) return number;
   throw badConfig(safeMessage`connections must be a whole number from 2 to 100, but it is ${number}. Open the engine and enter it again.`);
 }
 
-/** Host and name of a database, without the user. */
+/** Returns host and name of a database, without the user. */
 function toDatabaseKey(url: string): string {
   return URL.canParse(url) ? new URL(url).host + new URL(url).pathname : url;
 }
@@ -248,7 +248,7 @@ function createClosedError(): GatewayError {
   return new GatewayError('ABORTED', trusted('The engine was closed while it started. Nothing was sent.'), { sent: false });
 }
 
-/** Stops the server synchronously, because a process that exits cannot wait for a promise. */
+/** Stops PostgreSQL synchronously, because a process that exits cannot wait for a promise. */
 function stopNow(server: EmbeddedPostgres): void {
   const { command, args, options } = server.stopCommand;
   spawnSync(command, args, options);

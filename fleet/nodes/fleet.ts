@@ -8,7 +8,7 @@ import { TASK_NODE_TYPE, TaskNode } from './task-node';
 
 type AnyNode = Node<Record<string, unknown>>;
 
-/** Registers the five nodes. Node-RED calls it once. */
+/** Registers the five fleet nodes. Node-RED calls it once. */
 export default function fleetNodes(red: NodeAPI): void {
   red.nodes.registerType(
     ENGINE_NODE_TYPE,

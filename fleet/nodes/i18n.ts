@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import { translateText } from '@gateway-admin/node-red/nodes';
 
-/** Default texts of node statuses, the same as in the English catalog. They have fewer than 20 characters. */
+/** Default texts of node statuses, the same as in the English catalog. Each has fewer than 20 characters. */
 export const STATUS_TEXTS = {
   starting: 'starting',
   ready: 'ready',

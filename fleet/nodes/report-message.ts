@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import type { DeliveredReport } from '../engine';
 import { getMessageText } from './i18n';
 
-/** Properties of a report message. A report that may be repeated says so in `redelivered` and in the text. */
+/** The properties of a report message. A report that may be a repetition is marked by `redelivered` and in its text. */
 export interface ReportMessage {
   run: string;
   payload: DeliveredReport['data'];

@@ -55,7 +55,7 @@ interface WaitingMessage {
   readonly message: Message;
   readonly done: DoneCallback;
 }
-/** By engine and run, because two fleets may have runs with the same name. */
+/** Waiting messages by engine and run, because two fleets may have runs with the same name. */
 const waitingMessages = new Map<string, WaitingMessage>();
 
 /** Runtime of a `gateway-fleet-run` node. */
@@ -88,7 +88,7 @@ export class RunNode {
     });
   }
 
-  /** Name under which the node receives reports. Without a name, its id, which is the same in every Node-RED with this flow. */
+  /** Name under which the node receives reports: its own name, or else its id, which is the same in every Node-RED with this flow. */
   get #name(): string {
     return this.#node.name || this.#node.id;
   }
@@ -216,7 +216,7 @@ export class RunNode {
   }
 }
 
-/** Inputs of the appliances, stored once if all are the same. */
+/** Reads the inputs of the appliances, which are stored once if all are the same. */
 async function readInputs(
   chosen: SelectedOperation,
   message: Message,

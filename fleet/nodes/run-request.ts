@@ -17,12 +17,12 @@ import { toStorableJson, toStorableText } from '../store/storable-text';
 type JsonRecord = Readonly<Record<string, unknown>>;
 
 const MAX_RUN_ID_LENGTH = 200;
-/** Larger inputs belong in a file that every Node-RED can read. */
+/** Maximum size of the input of a run. Larger input belongs in a file that every Node-RED can read. */
 const MAX_INPUT_LENGTH = 1_000_000;
-/** Replaces a secret while an input is validated. */
+/** Stands in for a secret while an input is validated. */
 const PLACEHOLDER_SECRET = 'a-stand-in-for-a-secret-0';
 
-/** Rollout options of a dialog. Percentages are resolved for each run. */
+/** The rollout options of a dialog. Percentages are resolved for each run. */
 export interface RolloutConfig {
   readonly canary: number | undefined;
   readonly batch: string | undefined;
@@ -39,7 +39,7 @@ export function planRolloutParts(rollout: RolloutConfig, total: number): Pick<Ne
   return { canary, ends, maxFailures };
 }
 
-/** Id of a run from a message, or a new one. Errors: `BAD_INPUT`. */
+/** Returns the run id of a message, or a new id. Errors: `BAD_INPUT`. */
 export function readRunId(value: unknown, createId: () => string): string {
   if (value === undefined || value === null || value === '') return createId();
   const id = typeof value === 'number' ? String(value) : value;
@@ -98,11 +98,11 @@ function createSecretError(field: string): Error {
   );
 }
 
-/** Copies a configuration error, so that one message does not get the cause of another. */
+/** Copies a configuration error, so that one message does not get the cause of another one. */
 export const copyErrorWithoutCause = ({ code, safeMessage: message, details }: GatewayError): GatewayError =>
   new GatewayError(code, message, details);
 
-/** The person who asked for the change, from `msg.actor`. */
+/** Returns the person who asked for the change, from `msg.actor`. */
 export function readActor(message: Message): { actor?: string } {
   const { actor } = message as { actor?: unknown };
   return typeof actor === 'string' && actor !== '' ? { actor } : {};

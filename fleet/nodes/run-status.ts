@@ -2,7 +2,7 @@ import type { Node, NodeAPI } from 'node-red';
 import type { FleetReport, RunProgress } from '../engine';
 import { getStatusText, type StatusKey } from './i18n';
 
-/** Status of a node that starts runs. It shows the progress or the result of the latest run. */
+/** The status of a node that starts runs. It shows the progress or the result of the latest run. */
 export class RunStatus {
   readonly #red: NodeAPI;
   readonly #node: Node;

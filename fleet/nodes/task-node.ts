@@ -26,7 +26,7 @@ import { getMessageText, getTitleText } from './i18n';
 export const TASK_NODE_TYPE = 'gateway-fleet-task';
 const DEFAULT_CONCURRENCY = 4;
 const DEFAULT_MINUTES = 60;
-/** Limit of a timer of Node.js. */
+/** The longest time that a Node.js timer supports. */
 const MAX_MINUTES = 35_000;
 
 interface NodeConfig {
@@ -40,7 +40,7 @@ interface NodeConfig {
   readonly withData: boolean;
 }
 
-/** Runtime of a `gateway-fleet-task` node. It starts runs, and starts its flow for each appliance that this Node-RED gets. */
+/** The runtime of a `gateway-fleet-task` node. It starts runs, and starts its flow for each appliance that this Node-RED gets. */
 export class TaskNode {
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
@@ -48,7 +48,7 @@ export class TaskNode {
   readonly #status: RunStatus;
   #stopServing: (() => Promise<void>) | undefined;
   #closed = false;
-  /** Set if another node has the same name. */
+  /** Set if another node has the same task name. */
   #nameConflict: GatewayError | undefined;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, definition: NodeDef) {
@@ -89,7 +89,7 @@ export class TaskNode {
     return safeMessage`${trusted(getMessageText(this.#red, 'fleet.said.same-name', { name: this.#name }))}`;
   }
 
-  /** Works on the items of this task, whichever Node-RED started the run. */
+  /** Works on the items of this task, whichever Node-RED started their run. */
   async #serve({ engine: id, concurrency, minutes }: NodeConfig): Promise<void> {
     const { engine, node } = await getEngine(id);
     if (this.#closed) return;

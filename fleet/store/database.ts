@@ -5,13 +5,13 @@ import { Pool, TypeOverrides, type PoolClient, type QueryResultRow } from 'pg';
 /** PostgreSQL's type of `count(*)`. Counts are small enough for a JavaScript number. */
 const BIGINT_OID = 20;
 const CONNECT_TIMEOUT_MS = 5000;
-/** Limits the wait for a connection that died without closing. */
+/** Maximum time for a statement, because a connection can die without closing. */
 const QUERY_TIMEOUT_MS = 20_000;
 const MAX_PAUSE_MS = 1000;
-/** A suspended process must not hold the locks of its transaction for longer. */
+/** Maximum idle time of a transaction, because a suspended process must not hold its locks for longer. */
 const BEGIN_TRANSACTION = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = '8s'`;
 
-/** Runs SQL: the pool, or the client of a transaction. */
+/** Runs SQL on the connection pool or on the client of a transaction. */
 export interface SqlExecutor {
   query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<{ rows: R[]; rowCount: number | null }>;
 }
@@ -53,7 +53,7 @@ export class Database {
     return (await this.#measure(() => this.#pool.query<R>(text, [...values]))).rows;
   }
 
-  /** Statements and transactions of this process so far, and the seconds that they took, with the wait for a connection. */
+  /** Number of statements and transactions of this process, and the seconds that they took, including the wait for a connection. */
   get usage(): { statements: number; seconds: number } {
     return { statements: this.#statements, seconds: this.#seconds };
   }
@@ -68,7 +68,7 @@ export class Database {
     }
   }
 
-  /** Commits the work as a whole, or rolls it back if it throws. */
+  /** Runs `work` in a transaction: commits it as a whole, or rolls it back if it throws. */
   transaction<T>(work: (sql: SqlExecutor) => Promise<T>): Promise<T> {
     return this.#measure(() => this.#runTransaction(work));
   }
@@ -103,7 +103,7 @@ export class Database {
     };
   }
 
-  /** Repeats the work until the database is available. The wait has no limit; `isStopped` ends it, and the last error is thrown. */
+  /** Repeats `work` until the database is available. The wait has no limit; `isStopped` ends it, and the last error is thrown. */
   async retryUntilAvailable<T>(work: () => Promise<T>, isStopped: () => boolean = () => false): Promise<T> {
     for (let pauseMs = 50; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2)) {
       try {
@@ -143,7 +143,7 @@ const UNAVAILABLE_CODES = new Set([
 
 const LOGIN_ERROR = /^28/;
 
-/** The database responds but cannot store anything: its disk is full or fails. */
+/** Matches the error codes of a database that responds but cannot store anything, because its disk is full or fails. */
 const DISK_ERROR = /^(53100|58)/;
 
 /** Whether the database is unavailable at the moment. False if it responded and rejected the command. */
@@ -157,10 +157,10 @@ export function isDatabaseUnavailable(thrown: unknown): boolean {
   return /terminated|timeout|Connection ended|not queryable|connection error/i.test(thrown.message);
 }
 
-/** Marks interruptions by their details object, because a gateway wraps the errors that it rethrows but keeps their details. */
+/** Details objects that mark interruption errors, because a gateway wraps the errors that it rethrows but keeps their details. */
 const interruptionDetails = new WeakSet<object>();
 
-/** Creates an error for work that sent nothing and may start again: the database or a lease was lost. */
+/** Creates the error for work that sent nothing and may start again, because the database or a lease was lost. */
 export function createInterruptedError(code: 'ABORTED' | 'CONNECTION', message: GatewayError['safeMessage']): GatewayError {
   const error = new GatewayError(code, message, { sent: false });
   interruptionDetails.add(error.details);
@@ -171,7 +171,7 @@ export function isInterruptedError(thrown: unknown): boolean {
   return thrown instanceof GatewayError && interruptionDetails.has(thrown.details);
 }
 
-/** Converts an error of the database into one for flows. It omits the address, which may contain a password. */
+/** Converts a database error to an error for flows. It omits the database address, which may contain a password. */
 export function toDatabaseError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const code = getErrorCode(thrown);

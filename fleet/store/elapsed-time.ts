@@ -6,7 +6,7 @@ export class ElapsedTime {
   readonly #monotonicStart = performance.now();
   readonly #wallClockStart = Date.now();
 
-  /** Elapsed time in milliseconds. */
+  /** Measures elapsed time in milliseconds. */
   get ms(): number {
     return Math.max(performance.now() - this.#monotonicStart, Date.now() - this.#wallClockStart);
   }

@@ -17,17 +17,17 @@ export const ALLOWED_NEXT_STATES: Readonly<Record<ItemState, readonly ItemState[
 
 export const ITEM_STATES = Object.keys(ALLOWED_NEXT_STATES) as readonly ItemState[];
 
-/** States that may precede this one. */
+/** Returns the states that may precede a state. */
 export function getPreviousStates(state: ItemState): ItemState[] {
   return ITEM_STATES.filter((from) => ALLOWED_NEXT_STATES[from].includes(state));
 }
 
-/** Whether no other state can follow. */
+/** Whether no other state can follow this state. */
 export function isFinalState(state: ItemState): boolean {
   return ALLOWED_NEXT_STATES[state].length === 0;
 }
 
-/** Whether the state counts as a failure of the run. An unknown outcome does. */
+/** Whether a state counts as a failure of the run. An unknown outcome does. */
 export function isFailureState(state: ItemState): boolean {
   return state === 'failed' || state === 'unknown';
 }

@@ -16,9 +16,9 @@ import { FLEET_SCHEMA } from './schema';
 /** A waiting process loses its position in the queue this long after its last poll. */
 const WAITER_TTL_MS = 10_000;
 const LEASE_TTL_MS = 60_000;
-/** A lease is renewed four times in its duration, and at least this often. */
+/** A lease is renewed four times in its lifetime, and at least this often. */
 const MAX_RENEWAL_INTERVAL_MS = 5000;
-/** The holder trusts its lease for this fraction of its duration after a renewal. A write that is sent then arrives before the lease expires. */
+/** The holder relies on its lease for this fraction of the lifetime after a renewal. A write that is sent then arrives before the lease expires. */
 const ASSUMED_HELD_FRACTION = 0.5;
 const MIN_POLL_MS = 20;
 const MAX_POLL_MS = 500;
@@ -28,7 +28,7 @@ interface QueuePosition {
   readonly is_held: boolean;
 }
 
-/** Locks and values that all processes with the same database share. They are rows that expire by the clock of the database. */
+/** Locks and values that all processes with the same database share. They are rows that expire by the database clock. */
 export class LeaseCoordination implements Coordination {
   readonly #database: Database;
   readonly #holder: string;
@@ -128,7 +128,7 @@ export class LeaseCoordination implements Coordination {
     return row as QueuePosition;
   }
 
-  /** A lease that cannot be released now expires later. */
+  /** Releases a lease. If the release fails, the lease expires by itself. */
   async #release(key: string, ticket: number): Promise<void> {
     await this.#database.query(`DELETE FROM ${FLEET_SCHEMA}.lease WHERE key = $1 AND ticket = $2`, [key, ticket]).catch(() => undefined);
   }
@@ -146,11 +146,11 @@ interface LeaseOptions {
   readonly key: string;
   readonly ticket: number;
   readonly leaseMs: number;
-  /** Time since the request for the lease. */
+  /** Measures the time since the lease was requested. */
   readonly sinceRequest: ElapsedTime;
 }
 
-/** A held lease, as far as this process knows. The process may have been suspended since the last renewal. */
+/** A lease that this process holds as far as it knows. The process may have been suspended since the last renewal. */
 class Lease {
   readonly ticket: number;
   readonly #database: Database;
@@ -175,7 +175,7 @@ class Lease {
     else this.#sinceRenewal = sinceRequest;
   }
 
-  /** Errors: `ABORTED` if another process may hold the lease by now; `CONNECTION` if the database cannot tell. */
+  /** Checks that the lease is still held. Errors: `ABORTED` if another process may hold it by now; `CONNECTION` if the database does not respond. */
   async assertHeld(): Promise<void> {
     if (!this.#isLost && this.#sinceRenewal.ms < this.#options.leaseMs * ASSUMED_HELD_FRACTION) return;
     try {
@@ -198,7 +198,7 @@ const UPSERT_VALUE = `
   INSERT INTO ${FLEET_SCHEMA}.lease (key, ticket, value, expires) VALUES ($1, 0, $2::jsonb, clock_timestamp() + $3 * interval '1 ms')
   ON CONFLICT (key, ticket) DO UPDATE SET value = excluded.value, expires = excluded.expires`;
 
-/** Ends early when the signal aborts. */
+/** Waits, and ends early when the signal aborts. */
 function sleepUnlessAborted(signal: AbortSignalLike | undefined, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const finish = (): void => {

@@ -6,7 +6,7 @@ const COUNT_RUNS = `SELECT state, count(*) AS count FROM ${FLEET_SCHEMA}.run WHE
 
 const COUNT_ITEMS = `SELECT state, count(*) AS count FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 GROUP BY state`;
 
-/** Items of a paused run wait on purpose. */
+/** Reads the oldest waiting item. Items of a paused run do not count, because they wait on purpose. */
 const READ_OLDEST_ITEM = `
   SELECT coalesce(extract(epoch FROM now() - min(run.created)), 0)::float AS seconds
   FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND state = 'running'

@@ -10,26 +10,26 @@ export type RunKind = 'operation' | 'task';
 
 /** A new run. It contains no secrets and no addresses. */
 export interface RunRequest {
-  /** Fingerprint of the inventory of the engine that starts it. */
+  /** Fingerprint of the inventory of the engine that starts the run. */
   readonly fingerprint: string;
-  /** Identity of the run. A second run with the same id is rejected. */
+  /** Identifies the run. A second run with the same id is rejected. */
   readonly id: string;
-  /** Identifies this request, so that it can be repeated after a lost response. */
+  /** Identifies the request, so that it can be repeated after a lost response. */
   readonly token: string;
   readonly kind: RunKind;
   /** Full name of an operation, or the name of a *fleet task* node. */
   readonly operation: string;
   readonly input: JsonRecord;
-  /** Names of appliances in their order, each with its own input if inputs differ. */
+  /** Names of appliances in their order, each with its own input if the inputs differ. */
   readonly items: readonly RequestedItem[];
   readonly selection: string;
-  /** Credential set whose password fills secret fields. */
+  /** The credential set whose password fills secret fields. */
   readonly credentials?: string | undefined;
   readonly dryRun: boolean;
   readonly urgent: boolean;
   /** Whether results include the data that was read. */
   readonly withData: boolean;
-  /** Whether the flow of a task may start again after its Node-RED died. */
+  /** Whether the task flow may start again after its Node-RED died. */
   readonly repeats: boolean;
   readonly canary: number;
   readonly ends: readonly number[];
@@ -37,7 +37,7 @@ export interface RunRequest {
   readonly maxFailures: number;
   /** Name of the node that receives the report. */
   readonly node: string;
-  /** Id of that node. A node with this id takes precedence over a node with the name. */
+  /** Id of the node that receives the report. It takes precedence over a node with the name. */
   readonly nodeId?: string | undefined;
   /** Id of the engine that received the message. */
   readonly origin: string;
@@ -46,17 +46,17 @@ export interface RunRequest {
   readonly approved?: ApprovedPlan | undefined;
 }
 
-/** An appliance of a new run. */
+/** One appliance of a new run. */
 export interface RequestedItem {
   readonly appliance: string;
   readonly input?: JsonRecord | undefined;
-  /** Hash of its name and host; undefined if the inventory does not have it. */
+  /** Hash of the appliance name and host; undefined if the inventory does not have the appliance. */
   readonly target?: string | undefined;
-  /** HMAC of the order, see `signItems`. */
+  /** HMAC of the item, see `signItems`. */
   readonly mac?: string | undefined;
 }
 
-/** An approved dry run. Items send at most the requests that it planned for their appliance. */
+/** An approved dry run. An item sends at most the requests that the dry run planned for its appliance. */
 export interface ApprovedPlan {
   /** Id of the dry run. */
   readonly plan: string;
@@ -64,7 +64,7 @@ export interface ApprovedPlan {
   readonly at: string;
 }
 
-/** A row of the table `run`. */
+/** A row of the database table `run`. */
 export interface RunRow {
   readonly fleet: string;
   readonly id: string;
@@ -94,13 +94,13 @@ export interface RunRow {
   readonly approved: ApprovedPlan | null;
   readonly created: Date;
   readonly ended: Date | null;
-  /** When its report had been delivered. */
+  /** The time when the report was delivered. */
   readonly reported: Date | null;
-  /** Id of the engine that claimed the delivery. */
+  /** Id of the engine that claimed the delivery of the report. */
   readonly reported_by: string | null;
 }
 
-/** The node that receives a report. */
+/** The node that receives the report of a run. */
 export type ReportRecipient = Pick<RunRow, 'node' | 'node_id'>;
 
 export interface ItemRow {
@@ -121,7 +121,7 @@ export interface ItemRow {
   readonly message: string | null;
   readonly data: unknown;
   readonly plan: PlannedRequest[] | null;
-  /** What was read before the first write. */
+  /** What was read from the appliance before the first write. */
   readonly before: JsonRecord | null;
   readonly requests: number;
   readonly retries: number;
@@ -141,7 +141,7 @@ export interface ItemOutcome {
   readonly logins?: number | undefined;
 }
 
-/** The claim of a worker on an item. Only the claim with the latest attempt is valid. */
+/** The claim of a worker on an item. Only the claim with the latest attempt number is valid. */
 export interface ItemClaim {
   readonly run: string;
   readonly index: number;
@@ -149,14 +149,14 @@ export interface ItemClaim {
   readonly attempt: number;
 }
 
-/** Result of an attempt to claim an item. */
+/** The result of an attempt to claim an item. */
 export type ClaimResult =
-  /** The item is finished, skipped, or not to be started now. */
+  /** The item is finished, skipped, or must not start now. */
   | { readonly kind: 'over' }
-  /** Another living worker holds the item. */
+  /** Another living worker has claimed the item. */
   | { readonly kind: 'held' }
   | { readonly kind: 'run'; readonly claim: ItemClaim; readonly item: ItemRow; readonly run: RunRow; readonly age: number }
-  /** The write may have been sent before the previous worker died. */
+  /** The previous worker died, and its write may have been sent. */
   | { readonly kind: 'look'; readonly claim: ItemClaim; readonly item: ItemRow; readonly run: RunRow; readonly age: number };
 
 export interface RunProgress {

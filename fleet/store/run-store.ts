@@ -7,7 +7,7 @@ import { getPreviousStates } from './item-states';
 import { readFleetMetrics } from './metrics';
 import { toJson, toStorableText } from './storable-text';
 
-/** The queue job of an item. */
+/** A job in the queue for one item. */
 export interface ItemJob {
   readonly id: string;
   readonly run: string;
@@ -19,12 +19,12 @@ export interface ItemJob {
 export interface JobSender {
   sendItems(sql: SqlExecutor, run: RunRow, jobs: readonly ItemJob[]): Promise<void>;
   sendCoordinator(sql: SqlExecutor, run: string, job: string): Promise<void>;
-  /** Ids of those item jobs of a run that the queue no longer has, or has finished. */
+  /** Ids of the item jobs of a run that the queue no longer has, or has finished. */
   findLostItemJobs(run: RunQueueKey, jobs: readonly string[]): Promise<string[]>;
   isCoordinatorJobLost(job: string): Promise<boolean>;
 }
 
-/** What there is to do in a fleet. */
+/** What an engine has to do in its fleet. */
 export interface FleetActivity {
   readonly has_runs: boolean;
   readonly has_reports: boolean;
@@ -36,23 +36,23 @@ export interface StepResult {
   readonly hasNewJobs: boolean;
 }
 
-/** What selects the queue of a run. */
+/** The properties of a run that decide its queue. */
 export type RunQueueKey = Pick<RunRow, 'id' | 'kind' | 'operation' | 'urgent'>;
 
-/** A missing job is replaced when its run is older than this. */
+/** A missing job is replaced if its run is older than this. */
 const ORPHANED_AFTER = '30 s';
-/** Number of unfinished jobs of a run. A fetch from a long queue is slow, so the coordinator sends jobs in windows. */
+/** Maximum number of unfinished jobs of a run in the queue. Fetching from a long queue is slow, so the coordinator queues only this many jobs at a time. */
 const MAX_OPEN_JOBS = 1000;
 const IS_OPEN = `state IN ('waiting', 'claimed', 'sending')`;
 
-/** Reads and writes runs and items. It has all SQL for them, and each method is one transaction. */
+/** Reads and writes runs and items. It contains all SQL for runs and items, and each method is one transaction. */
 export class RunStore {
   readonly #database: Database;
   readonly #jobSender: JobSender;
   readonly #fleet: string;
   readonly #claims: ItemClaims;
 
-  /** `fleet` is the key of the fleet. The store never reads or changes runs of another fleet. */
+  /** `fleet` is the fleet key. The store never reads or changes runs of another fleet. */
   constructor(database: Database, jobSender: JobSender, fleet: string) {
     this.#database = database;
     this.#jobSender = jobSender;
@@ -113,12 +113,12 @@ export class RunStore {
     return this.#claims.claim({ run, index, holder, fingerprint });
   }
 
-  /** Records that the first write is about to be sent, with what was read before it. False if the claim is no longer valid. Then nothing may be sent. */
+  /** Records that the first write is about to be sent, with what was read before it. False if the claim is no longer valid; then nothing may be sent. */
   markSending(claim: ItemClaim, before?: JsonRecord): Promise<boolean> {
     return this.#claims.markSending(claim, before);
   }
 
-  /** Whether the claim is still valid. */
+  /** Whether a claim is still valid. */
   async isHeld({ run, index, holder, attempt }: ItemClaim): Promise<boolean> {
     const sql = `SELECT FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index = $3 AND holder = $4 AND attempt = $5 AND state IN ('claimed', 'sending')`;
     return (await this.#database.query(sql, [this.#fleet, run, index, holder, attempt])).length === 1;
@@ -129,7 +129,7 @@ export class RunStore {
     return this.#claims.finish(claim, outcome);
   }
 
-  /** Returns an item of which nothing was sent, so that another worker can claim it. */
+  /** Returns an item to the queue if nothing was sent for it, so that another worker can claim it. */
   async releaseItem(claim: ItemClaim): Promise<void> {
     await this.#claims.release(claim);
   }
@@ -171,7 +171,7 @@ export class RunStore {
     return true;
   }
 
-  /** Sends new jobs for open items and runs whose jobs are gone, for example after a restore of the database. */
+  /** Sends new jobs for open items and runs whose jobs are missing, for example after the database was restored. */
   async requeueLostJobs(): Promise<void> {
     for (const run of await this.#database.query<RunQueueKey & { job: string | null }>(SELECT_OLDER_OPEN_RUNS, [this.#fleet])) {
       const items = await this.#database.query<{ job: string }>(SELECT_UNHELD_JOBS, [this.#fleet, run.id]);
@@ -186,7 +186,7 @@ export class RunStore {
     }
   }
 
-  /** Deletes runs that ended `days` ago. Of a node with more than `maxPerNode` runs, it also deletes older ones that ended a day ago. */
+  /** Deletes runs that ended `days` ago, and runs that ended a day ago if their node has more than `maxPerNode` runs. */
   async deleteOldRuns(days: number, maxPerNode: number): Promise<void> {
     await this.#database.query(DELETE_OLD_RUNS, [days, maxPerNode, this.#fleet]);
   }
@@ -197,13 +197,13 @@ export class RunStore {
     await this.#database.query(UPSERT_HEARTBEAT, [HEARTBEAT_KEY_PREFIX + holder, holder, seconds, value]);
   }
 
-  /** Ids of the living engines of this fleet, by the fingerprint of their inventory. */
+  /** Ids of the living engines of this fleet, grouped by the fingerprint of their inventory. */
   async listEngines(): Promise<Map<string, string[]>> {
     const rows = await this.#database.query<{ fingerprint: string; engines: string[] }>(LIST_ENGINES, [this.#fleet]);
     return new Map(rows.map(({ fingerprint, engines }) => [fingerprint, engines]));
   }
 
-  /** Whether the fleet has runs that are not over, and reports that were not delivered. */
+  /** Whether the fleet has runs that are not over, and whether it has reports that were not delivered. */
   async readActivity(): Promise<FleetActivity> {
     const [activity] = await this.#database.query<FleetActivity & Record<string, unknown>>(READ_ACTIVITY, [this.#fleet]);
     return activity ?? { has_runs: false, has_reports: false };
@@ -213,7 +213,7 @@ export class RunStore {
     await this.#database.query(`DELETE FROM ${FLEET_SCHEMA}.lease WHERE key = $1`, [HEARTBEAT_KEY_PREFIX + holder]);
   }
 
-  /** Finished runs whose report this process may deliver: its own, and those of dead processes. */
+  /** Finished runs whose report this process may deliver: its own runs, and those of dead processes. */
   findUnreportedRuns(holder: string, names: readonly string[], ids: readonly string[]): Promise<(ReportRecipient & { id: string })[]> {
     return this.#database.query(SELECT_UNREPORTED, [holder, [...names], [...ids], this.#fleet]);
   }
@@ -236,7 +236,7 @@ export class RunStore {
     ]);
   }
 
-  /** Returns the claim on a report whose node is gone. */
+  /** Gives up the claim on a report whose node does not exist any more. */
   async releaseReport(id: string, holder: string): Promise<void> {
     const back = `reported_by = NULL, report_takers = report_takers - 1`;
     await this.#database.query(
@@ -256,7 +256,7 @@ export class RunStore {
     );
   }
 
-  /** The plan of a dry run for an appliance; undefined if planning failed there. */
+  /** The plan of a dry run for one appliance; undefined if planning failed there. */
   async findPlan(run: string, appliance: string): Promise<ItemRow['plan'] | undefined> {
     const sql = `SELECT plan FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND appliance = $3 AND state = 'ok' ORDER BY index LIMIT 1`;
     return (await this.#database.query<Pick<ItemRow, 'plan'>>(sql, [this.#fleet, run, appliance]))[0]?.plan;
@@ -336,7 +336,7 @@ const SELECT_UNHELD_JOBS = `
 
 const CLEAR_JOBS = `UPDATE ${FLEET_SCHEMA}.item SET job = NULL WHERE fleet = $1 AND run = $2 AND ${IS_OPEN} AND job = ANY ($3)`;
 
-/** Another engine may have replaced the job meanwhile. */
+/** Replaces the coordinator job of a run unless another engine has replaced it meanwhile. */
 const REPLACE_COORDINATOR_JOB = `
   UPDATE ${FLEET_SCHEMA}.run SET job = gen_random_uuid()
   WHERE fleet = $1 AND id = $2 AND state <> 'done' AND job IS NOT DISTINCT FROM $3 RETURNING job`;
@@ -352,7 +352,7 @@ const READ_ACTIVITY = `
   SELECT EXISTS (SELECT FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND state <> 'done') AS has_runs,
     EXISTS (SELECT FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND state = 'done' AND reported IS NULL) AS has_reports`;
 
-/** A report that this holder may deliver, because no other living process does. */
+/** Returns the SQL condition for a report that this holder may deliver, because no other living process delivers it. */
 const isReportFreeSql = (holder: string): string =>
   `reported IS NULL AND (reported_by IS NULL OR reported_by = ${holder} OR NOT ${isAliveSql('run.reported_by')})`;
 

@@ -4,10 +4,10 @@ import type { Database, SqlExecutor } from './database';
 export const FLEET_SCHEMA = 'gateway_fleet';
 export const PG_BOSS_SCHEMA = 'gateway_fleet_jobs';
 
-/** Seconds after a start of the database in which no process counts as dead, because none could send a heartbeat before. */
+/** Seconds after a start of the database in which no process counts as dead, because none could write a heartbeat before. */
 const GRACE_SECONDS = 15;
 
-/** Each step runs once, in this order. A released step is never changed. */
+/** Migration steps. Each step runs once, in this order; a released step never changes. */
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE ${FLEET_SCHEMA}.run (

@@ -1,4 +1,4 @@
-/** Matches each JSON escape as a whole. PostgreSQL cannot store U+0000 and lone surrogates. */
+/** Matches each JSON escape as a whole, to find U+0000 and lone surrogates, which PostgreSQL cannot store. */
 const ESCAPES = /\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g;
 const REPLACEMENT = '\ufffd';
 
@@ -7,7 +7,7 @@ export function toStorableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', REPLACEMENT);
 }
 
-/** The same for text from `JSON.stringify`. */
+/** Replaces characters that PostgreSQL cannot store in text from `JSON.stringify`. */
 export function toStorableJson(json: string): string {
   return json.replace(ESCAPES, (escape) => (escape.length > 2 ? REPLACEMENT : escape));
 }
@@ -15,7 +15,7 @@ export function toStorableJson(json: string): string {
 /** Responses may contain text that PostgreSQL rejects. A rejected outcome would start its item again and again. */
 export const toJson = (value: unknown): string => toStorableJson(JSON.stringify(value));
 
-/** Sorts the keys at all levels, because PostgreSQL does not keep their order, and rounds numbers to the digits that it keeps. */
+/** Sorts the keys at all levels, because PostgreSQL does not keep their order, and rounds numbers to the digits that PostgreSQL keeps. */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return typeof value === 'number' ? Number(value.toPrecision(15)) : value;

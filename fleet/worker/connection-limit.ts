@@ -1,11 +1,11 @@
 import type { Gateway } from '@gateway-admin/node-red';
 
-/** An open connection holds about 100 kB. */
+/** Maximum number of appliances with open connections. An open connection uses about 100 kB. */
 export const MAX_CONNECTED_APPLIANCES = 200;
 
-/** Limits the appliances with open connections, because a run may use thousands within the idle time of a connection. */
+/** Limits the number of appliances with open connections, because a run may use thousands of them before idle connections close. */
 export class ConnectionLimit {
-  /** The least recently used gateway is the first. */
+  /** Gateways in the order of their last use, the least recently used first. */
   readonly #connected = new Set<Gateway>();
   readonly #max: number;
 
@@ -13,7 +13,7 @@ export class ConnectionLimit {
     this.#max = max;
   }
 
-  /** Records that a gateway was used, and closes unused connections of the gateway whose last use is the longest ago. */
+  /** Records that a gateway was used. Above the limit, it closes idle connections of the gateway that was not used for the longest time. */
   recordUse(gateway: Gateway): void {
     this.#connected.delete(gateway);
     this.#connected.add(gateway);

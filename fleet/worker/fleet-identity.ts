@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Identity of a fleet. Engines with the same database belong together only if both parts are the same. */
+/** Identifies a fleet. Engines with the same database belong together only if both parts are the same. */
 export interface FleetIdentity {
   /** Id of the inventory node, which is the same in every Node-RED with the same flow. */
   readonly inventory: string;
@@ -8,13 +8,13 @@ export interface FleetIdentity {
   readonly name: string;
 }
 
-/** An appliance of an inventory, as far as it matters for its identity. */
+/** The properties of an appliance that identify it in an inventory. */
 export interface InventoryEntry {
   readonly name: string;
   readonly url?: string;
 }
 
-/** Key of a fleet in tables. Both parts are encoded, so that different identities never have the same key. */
+/** The key of a fleet in tables. Both parts are encoded, so different identities never have the same key. */
 export function toFleetKey({ inventory, name }: FleetIdentity): string {
   return [inventory, ...(name === '' ? [] : [name])].map(encodeURIComponent).join('/');
 }
@@ -27,7 +27,7 @@ export function hashTarget({ name, url }: InventoryEntry): string {
     .slice(0, 22);
 }
 
-/** Hash of all names and hosts of an inventory, in any order. */
+/** Hash of all names and hosts of an inventory, independent of their order. */
 export function hashInventory(entries: Iterable<InventoryEntry>): string {
   const hash = createHash('sha256');
   for (const line of Array.from(entries, ({ name, url }) => JSON.stringify([name, toHost(url)])).sort()) hash.update(`${line}\n`);

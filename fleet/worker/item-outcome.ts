@@ -10,10 +10,10 @@ import {
 } from '@gateway-admin/node-red';
 import type { ItemOutcome } from '../store/rows';
 
-/** Keeps a table of a thousand rows readable. */
+/** Maximum length of a stored error message, so that a table of a thousand rows stays readable. */
 const MAX_MESSAGE_LENGTH = 500;
 
-/** Removes text that must not be stored. */
+/** Removes addresses from text before it is stored. */
 export type TextRedactor = (text: string) => string;
 
 /** Replaces the address of an appliance with its name, so that no table contains addresses. */
@@ -60,7 +60,7 @@ const toCosts = (envelope: EnvelopeCosts | undefined): Pick<ItemOutcome, 'reques
 export const truncateMessage = (text: string): string =>
   text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
 
-/** Data as it is stored: without secrets, with only the size of binary data and XML, and undefined for circular data. */
+/** Converts data for the store: without secrets, with only the size of binary data and XML, and undefined for circular data. */
 export function toStorableData(data: unknown): unknown {
   if (typeof data === 'string' && /^\s*</.test(data)) return { bytes: Buffer.byteLength(data) };
   try {

@@ -10,19 +10,19 @@ import { hashTarget, type InventoryEntry } from './fleet-identity';
 import { findRecoveryStrategy, observeBeforeWrite, recoverItem } from './recovery';
 import { toFailureOutcome, toSuccessOutcome, truncateMessage, createAddressRedactor } from './item-outcome';
 
-/** An appliance of the inventory. `url` identifies it and is removed from stored text. */
+/** An appliance that a worker uses. `url` identifies it and is removed from stored text. */
 export interface FleetTarget extends InventoryEntry {
   gateway(): Gateway;
 }
 
-/** Gives appliances and passwords of credential sets. */
+/** Provides appliances and the passwords of credential sets. */
 export interface ApplianceSource {
   findAppliance(name: string): FleetTarget | undefined;
-  /** All appliances, for the fingerprint of the inventory. */
+  /** Returns all appliances, for the fingerprint of the inventory. */
   listAppliances(): Iterable<InventoryEntry>;
   /** Errors: `BAD_CONFIG`. */
   getSecret(set: string): string;
-  /** The key that signs orders. Undefined: orders are not signed and not checked. */
+  /** The key that signs items. If undefined, items are not signed and not checked. */
   getSigningKey?(): string | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface ItemWorkerOptions {
   readonly store: RunStore;
   readonly appliances: ApplianceSource;
   readonly holder: string;
-  /** Resolves when no other process can consider this one dead. */
+  /** Resolves when no other process can consider this process dead. */
   readonly whenFresh: () => Promise<void>;
   readonly isFresh: () => boolean;
   readonly getFingerprint: () => string;
@@ -47,16 +47,16 @@ export interface ItemKey {
 
 type ClaimedItem = Extract<ClaimResult, { kind: 'run' | 'look' }>;
 
-/** Progress of a running item. */
+/** The progress of a running item. */
 interface ItemProgress {
-  /** Whether the state `sending` was recorded, so that a write may have been sent. */
+  /** Whether the state `sending` was recorded, which means that a write may have been sent. */
   isSent: boolean;
   isInterrupted: boolean;
-  /** Number of writes that were about to be sent in this attempt. */
+  /** Number of writes in this attempt, counted before each is sent. */
   writes: number;
 }
 
-/** Runs items of operations. It records each step of an item in the run store before it takes the step. */
+/** Runs items that execute an operation. It records each step of an item in the run store before it takes the step. */
 export class ItemWorker {
   readonly #options: ItemWorkerOptions;
   readonly #activeItems = new Set<string>();
@@ -71,7 +71,7 @@ export class ItemWorker {
     return this.#activeItems.size;
   }
 
-  /** Returns reads and unsent writes to the queue. Writes in flight finish. */
+  /** Stops the worker: returns reads and unsent writes to the queue. Writes in flight finish. */
   stop(): void {
     this.#stop.abort();
   }
@@ -191,7 +191,7 @@ export class ItemWorker {
     };
   }
 
-  /** The input with its secret fields, which the run store does not have. Errors: `BAD_CONFIG` if the credential set has no password. */
+  /** Returns the input with its secret fields, which the run store does not have. Errors: `BAD_CONFIG` if the credential set has no password. */
   #input({ item, run }: ClaimedItem): JsonRecord {
     const input = { ...run.input, ...item.input };
     if (run.credentials === null) return input;

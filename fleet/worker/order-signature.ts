@@ -3,7 +3,7 @@ import { GatewayError, safeMessage, trusted } from '@gateway-admin/node-red';
 import type { ItemRow, RequestedItem, RunRequest, RunRow } from '../store/rows';
 import { sortKeys, toStorableJson, toStorableText } from '../store/storable-text';
 
-/** The parts of a run that decide what an item does. */
+/** The properties of a run that decide what an item does. */
 type SignedRun = Pick<RunRow, 'fleet' | 'id' | 'kind' | 'operation' | 'input' | 'credentials' | 'dry_run' | 'repeats' | 'approved'> &
   Pick<RunRow, 'canary' | 'ends' | 'max_failures' | 'total' | 'node' | 'initiator'>;
 type SignedItem = Pick<ItemRow, 'index' | 'appliance' | 'target' | 'input'>;
@@ -29,7 +29,7 @@ export function signItems(
   }));
 }
 
-/** Errors: `BAD_CONFIG` for an item that somebody without the key wrote into the database or changed there. */
+/** Checks the signature of an item. Errors: `BAD_CONFIG` for an item that somebody without the key wrote or changed in the database. */
 export function assertSigned(run: SignedRun, item: SignedItem & Pick<ItemRow, 'mac'>, key: string | undefined): void {
   if (key === undefined || key === '') return;
   const expected = Buffer.from(signItem(hashRun(run), item, key), 'hex');
@@ -42,7 +42,7 @@ export function assertSigned(run: SignedRun, item: SignedItem & Pick<ItemRow, 'm
   );
 }
 
-/** The run is hashed once, because its input can be long. */
+/** Hash of the run, computed once because its input can be long. */
 function hashRun(run: SignedRun): string {
   const { fleet, id, kind, operation, input, credentials, dry_run, repeats, approved } = run;
   const { canary, ends, max_failures, total, node, initiator } = run;
@@ -56,7 +56,7 @@ function signItem(runHash: string, { index, appliance, target, input }: SignedIt
   return createHmac('sha256', key).update(`gateway-fleet order\n${text}`).digest('hex');
 }
 
-/** The value as the database returns it. */
+/** Returns the value in the form in which the database returns it. */
 function toStored<T>(value: T): T {
   return JSON.parse(toStorableText(toStorableJson(JSON.stringify(value)))) as T;
 }

@@ -10,7 +10,7 @@ import type { JsonRecord } from '../store/rows';
  */
 export type RecoveryDecision =
   | { readonly operation: string; readonly input: JsonRecord }
-  /** `changed` is null if the state may be older than the run. */
+  /** Result of the comparison with the appliance. `changed` is null if the state may be older than the run. */
   | { readonly done: true; readonly changed: true | null };
 
 interface PendingItem {
@@ -22,13 +22,13 @@ interface PendingItem {
 interface InterruptedItem extends PendingItem {
   /** Seconds since the run was started. */
   readonly ageSeconds: number;
-  /** What `observeBeforeWrite` gave before the write. */
+  /** What `observeBeforeWrite` returned before the write. */
   readonly before: JsonRecord | null;
 }
 
 type RecoveryStrategy = (item: InterruptedItem) => Promise<RecoveryDecision | undefined> | RecoveryDecision;
 
-/** For operations that read and compare before they write. */
+/** For operations that read and compare before they write: the operation runs again. */
 const rerun: RecoveryStrategy = ({ operation, input }) => ({ operation: operation, input });
 
 /** For deletions: a missing object counts as deleted. */
@@ -39,7 +39,7 @@ const rerunIgnoringMissing: RecoveryStrategy = ({ operation, input }) => ({
 
 const SIGN_IN_FIELD = 'sign-in-time-micro';
 
-/** Sign-in time in milliseconds; 0 if it is missing. The field is in seconds, despite its name. */
+/** Returns the sign-in time in milliseconds; 0 if it is missing. The field is in seconds, despite its name. */
 const readSignInTime = (session: JsonObject): number => Number(session[SIGN_IN_FIELD] ?? 0) * 1000 || 0;
 
 /** Ends only sessions that existed before the run started, so that users who signed in later keep theirs. */
@@ -73,7 +73,7 @@ const endSessions: RecoveryStrategy = async ({ operation, input, gateway }) => {
   return remaining.length === 0 ? { done: true, changed: null } : { operation: operation, input: { ...input, 'session-id': remaining } };
 };
 
-/** Finds the user of an operation on one user. With several users, the progress is unknown. */
+/** Finds the user of an operation on a single user. With several users, nothing shows how far the operation came. */
 async function findUser({ input, gateway }: PendingItem): Promise<JsonObject | 'missing' | undefined> {
   const { server, username } = input;
   if (typeof server !== 'string' || typeof username !== 'string') return undefined;
@@ -85,14 +85,14 @@ async function findUser({ input, gateway }: PendingItem): Promise<JsonObject | '
   }
 }
 
-/** An existing user proves the write only if the user was missing before it. */
+/** Recovers a creation. An existing user proves the write only if the user was missing before it. */
 const createUser: RecoveryStrategy = async (item) => {
   const user = await findUser(item);
   if (user === 'missing') return { operation: item.operation, input: item.input };
   return user !== undefined && item.before?.['missing'] === true ? { done: true, changed: true } : undefined;
 };
 
-/** A password cannot be compared. */
+/** Recovers a change of a user, unless it contains a password, which cannot be compared. */
 const createUserChange =
   (fields: (input: JsonRecord) => JsonRecord): RecoveryStrategy =>
   async (item) => {
@@ -104,7 +104,7 @@ const createUserChange =
     return isApplied ? { done: true, changed: null } : { operation: item.operation, input: item.input };
   };
 
-/** Appliances may return numbers and booleans as text. */
+/** Compares two values as texts, because appliances may return numbers and booleans as text. */
 function isSameValue(found: unknown, wanted: unknown): boolean {
   const isScalar = (value: unknown): value is string | number | boolean => ['string', 'number', 'boolean'].includes(typeof value);
   if (found === undefined) return false;
@@ -139,7 +139,7 @@ const RECOVERY_STRATEGIES: Readonly<Record<string, RecoveryStrategy>> = {
   'users.disable': createUserChange(() => ({ enabled: false })),
 };
 
-/** Decides about an item whose write may have been sent. Undefined if a person must check. */
+/** Decides about an item whose write may have been sent. Undefined if only a person can decide. */
 export async function recoverItem(item: InterruptedItem): Promise<RecoveryDecision | undefined> {
   return findRecoveryStrategy(item.operation)?.(item);
 }
@@ -158,7 +158,7 @@ export async function observeBeforeWrite(item: PendingItem): Promise<JsonRecord 
   }
 }
 
-/** The strategy of an operation; undefined if a person must check. */
+/** Returns the recovery strategy of an operation; undefined if only a person can decide. */
 export function findRecoveryStrategy(operation: string): RecoveryStrategy | undefined {
   return Object.hasOwn(RECOVERY_STRATEGIES, operation) ? RECOVERY_STRATEGIES[operation] : undefined;
 }

@@ -16,7 +16,7 @@ export interface Task {
   readonly run: string;
   readonly appliance: string;
   readonly input: unknown;
-  /** Identifies the task when its flow ends. */
+  /** Token that identifies the task when its flow ends. */
   readonly token: string;
 }
 
@@ -26,7 +26,7 @@ export interface TaskRunnerOptions {
   readonly appliances: ApplianceSource;
   readonly holder: string;
   readonly getFingerprint: () => string;
-  /** A task that has not ended after this time has failed. */
+  /** Maximum duration of a task; a task that has not ended by then has failed. */
   readonly timeLimitMs: number;
   readonly createToken: () => string;
   readonly startFlow: (task: Task) => void;
@@ -39,7 +39,7 @@ interface OpenTask {
 /** Open tasks of this process by token, because any *fleet done* node may end them. */
 const openTasks = new Map<string, OpenTask>();
 
-/** Ends a task with the outcome of its flow. False if no open task has this token. */
+/** Ends a task with the outcome of its flow. False if no open task has the token. */
 export function endTask(token: string, outcome: ItemOutcome): boolean {
   const task = openTasks.get(token);
   openTasks.delete(token);
@@ -47,7 +47,7 @@ export function endTask(token: string, outcome: ItemOutcome): boolean {
   return task !== undefined;
 }
 
-/** Sends items to a flow and records the outcome of each. */
+/** Starts a flow for each item and records the outcome. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #activeTokens = new Map<string, string>();
@@ -61,7 +61,7 @@ export class TaskRunner {
     return this.#activeTokens.size;
   }
 
-  /** Returns open tasks to the queue if their flow may start again; otherwise their outcome is unknown. */
+  /** Stops the runner. Open tasks return to the queue if their flow may start again; otherwise their outcome is unknown. */
   stop(): void {
     this.#stopped = true;
     for (const token of this.#activeTokens.values()) endTask(token, NODE_CLOSED);
@@ -154,7 +154,7 @@ const ABANDONED = createOutcome(
   'The Node-RED that ran the flow stopped before the flow ended. Check the appliance, then repeat the item or leave it.',
 );
 
-/** The outcome of a task by the message that ended it. The task failed if the message has an error. */
+/** Reads the outcome of a task from the message that ended it. The task has failed if the message has an error. */
 export function toTaskOutcome(message: { readonly payload?: unknown; readonly error?: unknown }): ItemOutcome {
   const { error, payload } = message;
   if (error === undefined || error === null) return { state: 'ok', changed: null, data: toStorableData(payload) };

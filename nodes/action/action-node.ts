@@ -43,10 +43,10 @@ import { StatusReporter, type StatusProgress } from '../status/node-status';
 
 /** Node-RED waits 15 s for a node to close, then logs an error. */
 const MAX_CLOSE_WAIT_MS = 14_000;
-/** For messages that end at once. */
+/** A resolved promise, shared by all messages that end at once. */
 const DONE = Promise.resolve();
 
-/** The runtime of all action nodes. What differs between areas is in their operation tables. */
+/** The runtime of all action nodes. Their differences are in the operation tables of their areas. */
 export class ActionNode {
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
@@ -135,7 +135,7 @@ export class ActionNode {
     this.#conclude(run, done, error);
   }
 
-  /** A message that approves or rejects another message has no outcome except a failure. */
+  /** Handles a message that approves or rejects another message. It has no outcome except a failure. */
   #decide(run: MessageRun, answer: ApprovalDecision, done: DoneCallback): void {
     let error: GatewayError | undefined;
     try {
@@ -149,7 +149,7 @@ export class ActionNode {
     this.#conclude(run, done, error);
   }
 
-  /** Runs one message and sends the result to the first output. It waits only for values that are not there yet, and for the run. */
+  /** Runs one message on one appliance and sends the result to the first output. */
   #perform(run: MessageRun): Promise<StatusText> {
     const { payload } = run.message;
     if (this.#closed)
@@ -205,7 +205,7 @@ export class ActionNode {
     });
   }
 
-  /** Runs one message on all selected appliances. The message then carries one result per appliance. */
+  /** Runs one message on all selected appliances. The message then has one result per appliance. */
   async #performMany(run: MessageRun, config: NodeConfig, manyAppliances: ManyAppliancesRunner): Promise<StatusText> {
     const { message, abort } = run;
     const { operationSelector, output, enforcement } = config;
@@ -229,7 +229,7 @@ export class ActionNode {
     return statusForManyOutcome(outcome);
   }
 
-  /** Checks the message before anything is sent, and returns the options of the run. */
+  /** Checks the message before anything is sent, and returns the run options. */
   #prepare(
     run: MessageRun,
     { output, dryRun, approvals }: NodeConfig,
@@ -253,7 +253,7 @@ export class ActionNode {
     if (run.index >= 0) this.#status.updateProgress(run, progress);
   }
 
-  /** Sends each part of a stream as its own message. */
+  /** Sends each part of a stream as a separate message. */
   #partSender(run: MessageRun, output: OutputProperty): NonNullable<RunOptions['onPart']> {
     const id = this.#red.util.generateId();
     return (data, part, envelope) => {

@@ -11,7 +11,7 @@ import type { StatusReporter } from '../status/node-status';
 
 const DEFAULT_APPROVAL_MINUTES = 60;
 
-/** The decision that a message carries about a waiting message. */
+/** The decision of a message about a waiting message. */
 export interface ApprovalDecision {
   readonly property: 'approve' | 'reject';
   readonly id: unknown;
@@ -28,20 +28,20 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** One message that wants to write. */
+/** One message that waits for approval. */
 interface ApprovalRequest {
-  /** Undefined for an appliance that has no node. */
+  /** The appliance node; undefined for an appliance without a node. */
   readonly applianceId: string | undefined;
   readonly message: Message & { actor?: unknown };
   readonly output: OutputProperty;
   readonly signal: AbortSignalLike;
   readonly send: (messages: (Message | null)[]) => void;
   readonly status: StatusReporter;
-  /** The key of this run in the status. */
+  /** The key of this run in the node status. */
   readonly run: object;
 }
 
-/** A plan that waits, of any node. */
+/** A waiting plan of any node. */
 export interface WaitingPlan extends Pick<Proposal, 'operation' | 'appliance' | 'summary' | 'plan'> {
   readonly id: string;
   readonly node: string;
@@ -60,26 +60,26 @@ export function listWaitingPlans(): WaitingPlan[] {
   return [...waitingPlans.values()];
 }
 
-/** Sets what is called when a plan begins or ends to wait. */
+/** Sets the listener that is called when a plan starts or stops waiting. */
 export function setWaitingListener(listener: () => void): void {
   onWaitingChanged = listener;
 }
 
-/** Decides on a plan of any node. Errors: `BAD_INPUT` if nothing waits under this id. */
+/** Decides on a waiting plan of any node. Errors: `BAD_INPUT` if no plan has this id. */
 export function decideWaitingPlan({ property, id }: ApprovalDecision, actor: unknown): void {
   const waiting = typeof id === 'string' ? waitingPlans.get(id) : undefined;
   if (!waiting) throw badInput('No plan waits under this id. It was answered already, or has expired. Nothing was changed.');
   waiting.decide({ property, id }, actor);
 }
 
-/** Holds the messages of one node until somebody approves what they would do (contract, section 6). */
+/** Holds the messages of one node until somebody approves their plans (contract, section 6). */
 export class NodeApprovals {
   readonly #approvals: PendingApprovals;
   /** Index of the approval output, which is the last one. */
   readonly #port: number;
   readonly #node: string;
 
-  /** Errors: `BAD_CONFIG` if the time is out of range. */
+  /** Reads the approval time. Errors: `BAD_CONFIG` if it is out of range. */
   constructor(node: string, minutes = DEFAULT_APPROVAL_MINUTES, port: number) {
     if (!(minutes > 0 && minutes <= MAX_APPROVAL_MINUTES)) {
       throw badConfig(
@@ -115,7 +115,7 @@ export class NodeApprovals {
     };
   }
 
-  /** Errors: `BAD_INPUT` if nothing waits under this id. */
+  /** Decides on a waiting plan of this node. Errors: `BAD_INPUT` if no plan has this id. */
   decide({ property, id }: ApprovalDecision, actor: unknown): void {
     if (id === undefined) throw badInput('msg.approve and msg.reject are both set, so nothing was decided. Set only one of them.');
     if (property === 'approve') this.#approvals.approve(id, actor);
@@ -123,7 +123,7 @@ export class NodeApprovals {
   }
 }
 
-/** Bytes per object, array or value, besides its text. */
+/** Estimated bytes per object, array or value, besides its text. */
 const VALUE_BYTES = 16;
 
 /** Estimates the memory of a value. Shared objects count once, and no value overflows the stack. */

@@ -12,20 +12,20 @@ import type { StatusReporter } from '../status/node-status';
 
 const MAX_POLL_SECONDS = 86_400;
 
-/** What the enforcement needs from the dialog. */
+/** The dialog properties that the enforcement uses. */
 interface EnforcementConfig {
   readonly properties: NodeProperties;
   /** Default poll interval in seconds. */
   readonly every: number;
   readonly hasFailureOutput: boolean;
-  /** Undefined if messages name the appliance. Then every named appliance can be meant. */
+  /** The appliance of the node; undefined if messages name the appliance, because then any appliance can be meant. */
   readonly applianceId: string | undefined;
   /** Returns the appliances of the inventory that the dialog selects. Undefined without an inventory. */
   readonly selectTargets: (() => Promise<readonly ApplianceTarget[]>) | undefined;
   readonly folder: string | undefined;
 }
 
-/** Enforces containments between the messages of a node and reports each event on its own output. */
+/** Enforces containments between the messages of a node and sends each event to a separate output. */
 export class NodeEnforcement {
   readonly #red: NodeAPI;
   readonly #node: Node;
@@ -33,7 +33,7 @@ export class NodeEnforcement {
   readonly #config: EnforcementConfig;
   readonly #pollSeconds: number;
   readonly #port: number;
-  /** The key is the appliance object, because a deploy creates a new one. */
+  /** Running enforcements. The key is the appliance object, because a deploy creates a new one. */
   readonly #stopByAppliance = new Map<ApplianceTarget, () => void>();
   readonly #startImmediate: NodeJS.Immediate;
   #reportedStatus = '';
@@ -96,7 +96,7 @@ export class NodeEnforcement {
     }
   }
 
-  /** Starts the enforcement and shows a failure in the status. A later message reports it too. */
+  /** Starts the enforcement and shows a failure in the status. The next message reports the failure too. */
   tryEnforceAt(appliance: ApplianceTarget): void {
     try {
       this.enforceAt(appliance);
@@ -125,7 +125,7 @@ export class NodeEnforcement {
   }
 }
 
-/** Returns the folder that the dialog sets, or undefined if it depends on the message. */
+/** Returns the folder that the dialog sets; undefined if the folder depends on the message. */
 export function readFixedFolder(red: NodeAPI, node: Node, fields: unknown): string | undefined {
   const entry = isObject(fields) ? fields['folder'] : undefined;
   if (!isObject(entry) || typeof entry['value'] !== 'string' || entry['value'].trim() === '') return undefined;

@@ -28,7 +28,7 @@ export function isDryRunRequested(dryRun: unknown): boolean {
   return dryRun !== undefined && dryRun !== null && parseField('msg.dryRun', DRY_RUN_FIELD, dryRun) === true;
 }
 
-/** Joins the ignored names of the operation's items and of the payload, without duplicates. */
+/** Joins the ignored payload properties of an operation and of its items, without duplicates. */
 export function mergeIgnoredProperties(operationIgnored: unknown, payloadIgnored: readonly string[]): string[] {
   return [...new Set([...(Array.isArray(operationIgnored) ? (operationIgnored as string[]) : []), ...payloadIgnored])];
 }

@@ -3,7 +3,7 @@ import type { GatewayError } from '../../src/model/error';
 import { translateText } from '../common/i18n';
 import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
-/** Logs the outcome of a write that is still running when its node closes. Its Catch nodes are already closed. */
+/** Logs the outcome of a write that is still running when its node closes, because the Catch nodes are already closed. */
 export function logWriteAfterClose(
   red: NodeAPI,
   node: Node,

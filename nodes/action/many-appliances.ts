@@ -36,14 +36,14 @@ export class ManyAppliancesRunner {
   readonly #red: NodeAPI;
   readonly #id: string;
   readonly #selection: ValueResolver;
-  /** Whether only the dialog selects the appliances. */
+  /** Whether only the dialog may select the appliances. */
   readonly #isSelectionFixed: boolean;
   readonly #isDestroyAllowed: boolean;
   readonly #rollout: NodeRolloutOptions;
   readonly #isSentPerAppliance: boolean;
   readonly #shouldReturnData: boolean;
 
-  /** Errors: `BAD_CONFIG` if a property is invalid. */
+  /** Parses the node properties. Errors: `BAD_CONFIG` if one is invalid. */
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, id: string, properties: NodeProperties) {
     this.#red = red;
     this.#id = id;
@@ -101,7 +101,7 @@ export class ManyAppliancesRunner {
     return { targets, selection: String(selection) };
   }
 
-  /** Returns the appliances that the dialog selects, or none if a message selects them. Errors: as for `select`. */
+  /** Returns the appliances that the dialog selects, or none if a message selects them. Errors: those of `select`. */
   async selectFixed(): Promise<ApplianceTarget[]> {
     if (!('constant' in this.#selection)) return [];
     return (await getInventoryById(this.#id)?.select(this.#selection.constant)) ?? [];
@@ -125,7 +125,7 @@ export class ManyAppliancesRunner {
     });
   }
 
-  /** Reads the input of each appliance. `msg.appliance` holds its name meanwhile, so that a folder can contain the name. */
+  /** Reads the input for each appliance. During this, `msg.appliance` is its name, so that a folder can contain the name. */
   async #inputs({ message, selectedOperation, targets, abort }: ManyAppliancesRun): Promise<Map<ApplianceTarget, Input>> {
     const inputs = targets.map(
       async (target) => [target, await selectedOperation.inputReader.read({ ...message, appliance: target.name })] as const,

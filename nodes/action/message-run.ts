@@ -9,7 +9,7 @@ export class MessageRun {
   applianceId: string | undefined;
   /** Whether the run changes the appliance. False in a dry run. */
   isWriting = false;
-  /** Names of payload properties that a write does not use. */
+  /** Names of payload properties that the write does not use. */
   ignored: string[] | undefined;
   sentCount = 0;
   /** Position in the list of runs, or -1 after the run has ended. */
@@ -22,7 +22,7 @@ export class MessageRun {
   ) {}
 }
 
-/** Awaits something before anything is sent. An abort ends the wait, so a context store that never answers cannot block a message. */
+/** Awaits a value before anything is sent. A cancellation ends the wait, so a context store that never answers cannot block a message. */
 export function awaitBeforeSending<T>(promise: Promise<T>, signal: AbortSignalLike): Promise<T> {
   return rejectOnAbort(promise, signal, 'Canceled before anything was sent.');
 }

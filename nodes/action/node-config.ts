@@ -13,22 +13,22 @@ import { listOutputPorts } from '../common/rules';
 import type { Message } from '../message/typed-value';
 import type { StatusReporter } from '../status/node-status';
 
-/** What the dialog sets for every message. */
+/** The dialog settings that apply to every message. */
 export interface NodeConfig {
   readonly operationSelector: OperationSelector;
   readonly output: OutputProperty;
   readonly dryRun: boolean;
-  /** Undefined if the node needs no approval. */
+  /** Settings of the approval; undefined if the node needs none. */
   readonly approvals: NodeApprovals | undefined;
-  /** Undefined if the node does nothing between messages. */
+  /** Settings of the work between messages; undefined if there is none. */
   readonly enforcement: NodeEnforcement | undefined;
-  /** Undefined if the message names the appliance. */
+  /** The appliance node; undefined if the message names the appliance. */
   readonly applianceId: string | undefined;
-  /** Undefined if the node uses one appliance. */
+  /** The selection of many appliances; undefined if the node uses one appliance. */
   readonly manyAppliances: ManyAppliancesRunner | undefined;
 }
 
-/** What is needed to read the properties of an action node. */
+/** What the parser of the node properties needs. */
 interface ActionNodeContext {
   readonly red: NodeAPI;
   readonly node: Node<Record<string, unknown>>;
@@ -39,12 +39,12 @@ interface ActionNodeContext {
 
 type Definition = Readonly<Record<string, unknown>>;
 
-/** Whether failures leave through the second output. By default they go to Catch nodes. */
+/** Whether failures go to the second output. By default they go to Catch nodes. */
 export function hasFailureOutput({ failures }: Definition): boolean {
   return failures === 'output';
 }
 
-/** Returns the configuration, or the error that every message of this node gets. */
+/** Returns the parsed configuration, or the error that every message of this node gets. */
 export function parseNodeConfig(context: ActionNodeContext, definition: Definition): NodeConfig | GatewayError {
   try {
     return readNodeConfig(context, definition);
@@ -53,7 +53,7 @@ export function parseNodeConfig(context: ActionNodeContext, definition: Definiti
   }
 }
 
-/** Errors: `BAD_CONFIG` if a property is invalid. */
+/** Parses the node properties. Errors: `BAD_CONFIG` if one is invalid. */
 function readNodeConfig(context: ActionNodeContext, definition: Definition): NodeConfig {
   const { red, node, area } = context;
   const properties = new NodeProperties(definition);
@@ -96,19 +96,19 @@ function createEnforcement(
   return new NodeEnforcement(red, node, status, { properties, ...area.events, hasFailureOutput, applianceId, selectTargets, folder });
 }
 
-/** Whether the appliance or inventory of the dialog rehearses. */
+/** Whether the configured appliance or inventory rehearses. */
 export function isConfiguredRehearsal({ applianceId, manyAppliances }: NodeConfig): boolean {
   if (manyAppliances) return manyAppliances.isRehearsal;
   return applianceId !== undefined && getApplianceById(applianceId)?.isRehearsal === true;
 }
 
-/** Whether the configuration refers to a node that does not exist. */
+/** Whether the node refers to a configuration node that does not exist. */
 export function hasMissingReference({ applianceId, manyAppliances }: NodeConfig): boolean {
   if (manyAppliances) return manyAppliances.hasMissingInventory;
   return applianceId !== undefined && !getApplianceById(applianceId);
 }
 
-/** Errors: `BAD_CONFIG` if the appliance node is missing. */
+/** Returns the appliance of a message. Errors: `BAD_CONFIG` if the appliance node is missing. */
 export function getTargetAppliance({ applianceId }: NodeConfig, message: Message): ApplianceTarget {
   if (applianceId === undefined) return getApplianceByName(message.appliance);
   const appliance = getApplianceById(applianceId);

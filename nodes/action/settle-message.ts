@@ -14,7 +14,7 @@ import { removeDeepProperties } from '../message/message-depth';
 import type { Message } from '../message/typed-value';
 import { translatorFor } from '../common/i18n';
 
-/** Ends the messages of one node: on its outputs or at Catch nodes. */
+/** Ends the messages of one node: at its outputs or at Catch nodes. */
 export class MessageSettler {
   readonly translate: Translate;
   readonly #node: Node;
@@ -58,14 +58,14 @@ export class MessageSettler {
     return error;
   }
 
-  /** Reports that one of many appliances failed. The message itself goes on. */
+  /** Reports the failure of one of many appliances. The message itself continues. */
   failAppliance({ send }: MessageRun, copy: Message, failure: NodeFailure): void {
     if (!this.#hasFailureOutput) return this.#node.error(failure, copy);
     copy.error = failure;
     send([null, copy]);
   }
 
-  /** Ends the message once: with `done`, or with the error at the place that the dialog sets. */
+  /** Ends the message exactly once: with `done`, or with the error at the configured place. */
   finish({ message, send }: MessageRun, done: DoneCallback, error: GatewayError | undefined): void {
     if (error && this.#hasFailureOutput) {
       message.error = toPlainFailure(error);
@@ -74,7 +74,7 @@ export class MessageSettler {
     done(this.#hasFailureOutput || !error ? undefined : toPlainFailure(error));
   }
 
-  /** Returns the status of a failure, with the field labels of the dialog. */
+  /** Returns the status text of a failure, with the field labels of the dialog. */
   statusFor({ operation }: MessageRun, error: GatewayError): StatusText {
     return statusForError(error, (field, label) => this.#fieldLabel(operation, field, label));
   }

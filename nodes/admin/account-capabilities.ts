@@ -7,18 +7,18 @@ import { withDialogGateway } from './draft-gateways';
 
 /** What the account of an administrator may do. A property is missing if the appliance does not report it. */
 export interface AccountCapabilities {
-  /** Seconds by which the appliance's clock is ahead. */
+  /** Seconds by which the clock of the appliance is ahead. */
   clock?: number | undefined;
   role?: string | undefined;
   /** Whether the role may write. Known only for the built-in roles. */
   writes?: boolean | undefined;
-  /** Minutes without use after which a key of this role expires. */
+  /** Minutes of inactivity after which an API key of this role expires. */
   idle?: number | undefined;
   readonly reads: readonly string[];
   readonly denied: readonly string[];
 }
 
-/** One read for each part of the appliance's interface. */
+/** One read for each part of the interface of the appliance. */
 const CAPABILITY_PROBES: readonly (readonly [name: string, operation: string, input: JsonObject])[] = [
   ['administrators', 'config.get', { path: 'administrators' }],
   ['authentication', 'config.get', { path: 'authentication' }],
@@ -72,7 +72,7 @@ async function probeCapabilities(read: ReadOperation): Promise<Pick<AccountCapab
   return { reads: partsWithCode('ok'), denied: partsWithCode('FORBIDDEN') };
 }
 
-/** Finds the role in the account's own session, else in the role mapping of its realm if all rules name one role. */
+/** Finds the role in the session of the account, or in the role mapping of its realm if all rules name one role. */
 async function findRole(read: ReadOperation, realm: unknown, username: unknown): Promise<string | undefined> {
   const found = await read('sessions.list', { name: username }).catch(() => []);
   const ownSessions = (Array.isArray(found) ? found.filter(isObject) : []).filter(

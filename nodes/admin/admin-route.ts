@@ -5,13 +5,13 @@ type ExpressHandler = Parameters<NodeAPI['httpAdmin']['post']>[1];
 type Request = Parameters<ExpressHandler>[0];
 type Response = Parameters<ExpressHandler>[1];
 
-/** Handles the body of a request and returns the response. The signal fires when the client disconnects. `user` is who is logged in. */
+/** Handles the request body and returns the response. The signal aborts when the client disconnects; `user` is the person who is logged in. */
 export type AdminRouteHandler = (body: Readonly<JsonObject>, signal: AbortSignal, user: string | undefined) => Promise<object>;
 
-/** Each request can hold a connection to an appliance for half a minute. */
+/** Maximum number of requests at the same time, because each can hold a connection to an appliance for half a minute. */
 const DEFAULT_ROUTE_CONCURRENCY = 2;
 
-/** Counts the running requests of one route. */
+/** Number of running requests of one route. */
 interface RouteLoad {
   running: number;
   readonly concurrency: number;
@@ -30,7 +30,7 @@ export function registerAdminRoute(red: NodeAPI, path: string, handle: AdminRout
   });
 }
 
-/** Registers a GET route that contacts no appliance. It requires permission to see appliances and a request of the same origin. */
+/** Registers a GET route that contacts no appliance. It requires the read permission and a request of the same origin. */
 export function registerAdminReadRoute(red: NodeAPI, path: string, getBody: () => Promise<object>): void {
   const load: RouteLoad = { running: 0, concurrency: Infinity };
   red.httpAdmin.get(path, red.auth.needsPermission('gateway-appliance.read'), (request, response) => {
@@ -73,7 +73,7 @@ function findRefusal(request: Request, { running, concurrency }: RouteLoad): Ref
   return undefined;
 }
 
-/** Compares the whole type, because a form can send a type that contains the word. */
+/** Compares the whole content type, because a form can send a type that contains the word JSON. */
 function isJson(type: string | undefined): boolean {
   return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }

@@ -11,17 +11,17 @@ import { parseEnvReference } from '../common/rules';
 import { findLastMessage, type LastMessage } from '../message/last-message';
 import type { Message } from '../message/typed-value';
 
-/** Value types that need nothing from this machine: values of the dialog or of the message. */
+/** Value types that read nothing from this machine: values of the dialog or of the message. */
 const LOCAL_VALUE_TYPES = ['op', 'str', 'num', 'bool', 'json', 'msg'];
 
-/** The operation and its input in a dialog, for a message of the dialog. */
+/** The operation and the input that a dialog describes, for its sample message. */
 export interface DialogOperation {
   readonly name: string;
   readonly operation: Operation;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** Reads the operation and its input from a dialog. Errors: `BAD_INPUT` if the node has none or a value needs the deployed node. */
+/** Reads the operation and its input from a dialog. Errors: `BAD_INPUT` if there is no operation or a value needs the deployed node. */
 export async function readDialogOperation(red: NodeAPI, body: Readonly<JsonObject>): Promise<DialogOperation> {
   const area = areas.find(({ name }) => `gateway-${name}` === body.type);
   // A preview of a login would log in.
@@ -81,7 +81,7 @@ function createNotDeployedError(name: string): GatewayError {
   );
 }
 
-/** Permission to edit a dialog must not open files on this machine or connections to other hosts. */
+/** Rejects fields that open files or other hosts, because permission to edit a dialog does not cover them. */
 function rejectLocalPaths({ fields }: Operation, input: Readonly<Record<string, unknown>>): void {
   for (const [name, { kind, guard, secret }] of Object.entries(fields)) {
     const value = input[name];

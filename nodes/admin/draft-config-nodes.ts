@@ -6,7 +6,7 @@ import { toProxySettings, type TlsNode } from '../appliance/appliance-node';
 import { badConfig } from '../common/node-properties';
 import { parseEnvReference } from '../common/rules';
 
-/** The editor shows this text in place of a stored secret. */
+/** The editor shows this placeholder for a stored secret. */
 export const STORED_SECRET_PLACEHOLDER = '__PWRD__';
 
 /** The TLS and proxy settings of an appliance that differ from the deployed ones. */
@@ -36,7 +36,7 @@ function findDraftNode(name: 'tls' | 'proxy', nodes: unknown, properties: JsonOb
   return isObject(node) && node.id === properties[name] ? node : undefined;
 }
 
-/** Returns a node of the flow file, with variable names instead of values, and its stored credentials. */
+/** Returns a node of the flow file with its stored credentials. Variables are not resolved. */
 export function readFlowNode(red: NodeAPI, id: unknown): { properties: JsonObject; credentials: JsonObject } {
   let properties: JsonObject = {};
   red.nodes.eachNode((node) => {

@@ -11,41 +11,41 @@ import { readSetNames, storedCredentialName } from '../inventory/inventory-confi
 import { badConfig, NodeProperties } from '../common/node-properties';
 import { parseEnvReference } from '../common/rules';
 
-/** Limits guessing: one list must not try many passwords, or many realms, at one address. */
+/** Limits password guesses: one list must not try many passwords, or many realms, at one address. */
 const MAX_LOGINS_PER_ADDRESS = 3;
 
 /** The deployed inventory, if there is one. */
 interface DeployedInventory {
   readonly deployed: InventoryNode | undefined;
-  /** Credentials with variable names instead of values. */
+  /** Credentials in which variables are not resolved. */
   readonly storedCredentials: JsonObject;
   readonly isAsDeployed: (...properties: string[]) => boolean;
 }
 
-/** The origin of the values that `read` returned. */
+/** Where the values that `read` returned come from. */
 interface IssuedSet {
   readonly set: string;
-  /** The deployed set with the same values. */
+  /** The deployed credential set with the same values. */
   readonly deployedSet: string | undefined;
   /** Names of the values that come from the deployed set. */
   readonly storedNames: ReadonlySet<string>;
 }
 
-/** The credential sets of an undeployed inventory: typed values, and stored values for the addresses of their deploy. */
+/** The credential sets of an undeployed inventory: entered values, and stored values for the addresses of their deploy. */
 export class DraftCredentials implements CredentialSource {
   readonly redactor = new Redactor();
   readonly #typedCredentials: JsonObject;
   readonly #storedCredentials: JsonObject;
   readonly #isStoredInNode: boolean;
   readonly #setNames: readonly string[];
-  /** The source of stored values. Undefined if the draft may not use them. */
+  /** The credential set that stored values come from; undefined if the draft may not use stored values. */
   readonly #deployedSource: CredentialSource | undefined;
   readonly #deployedSetNames: readonly string[];
   /** The addresses of each deployed set. */
   readonly #deployedOrigins = new Map<string, Set<string>>();
   readonly #sets = new Map<string, CredentialSet>();
   readonly #issued = new WeakMap<CredentialSet, IssuedSet>();
-  /** Tried logins by address: stored values are counted per set, typed values together. */
+  /** Number of tried logins by address. Stored values are counted per set, entered values together. */
   readonly #logins = new Map<string, Set<string>>();
 
   /** Errors: `BAD_CONFIG` if the location of the secrets is not deployed. */
@@ -95,7 +95,7 @@ export class DraftCredentials implements CredentialSource {
     );
   }
 
-  /** Whether `read` returned these credentials. */
+  /** Whether `read` has returned this credentials object. */
   hasIssued(credentials: CredentialSet): boolean {
     return this.#issued.has(credentials);
   }
@@ -147,7 +147,7 @@ export class DraftCredentials implements CredentialSource {
     return this.#withStored(set, this.#deployedSetNames[index], untouchedNames, values);
   }
 
-  /** Adds the stored values of these names. */
+  /** Adds the stored values with these names. */
   #withStored(set: string, deployedSet: string | undefined, names: readonly CredentialName[], typedValues: CredentialSet): CredentialSet {
     const deployedValues = deployedSet === undefined ? {} : (this.#deployedSource?.read(deployedSet) ?? {});
     const storedNames = names.filter((name) => deployedValues[name] !== undefined);

@@ -11,9 +11,9 @@ import { loginAttempts } from './login-attempt-limit';
 import { getInventoryById } from '../inventory/inventory-node';
 import { badConfig } from '../common/node-properties';
 
-/** A user waits at the dialog, so requests time out earlier than in a flow. */
+/** Request timeout of a dialog, shorter than in a flow because a user waits. */
 const DIALOG_TIMEOUT_SECONDS = 15;
-/** A dialog sends several requests. The connection and the API key stay open between them. */
+/** How long the connection and API key stay open between the requests of a dialog. */
 const DRAFT_TTL_MS = 60_000;
 const MAX_DRAFTS = 4;
 
@@ -28,7 +28,7 @@ interface CachedDraftGateway extends DraftGateway {
 
 const cachedDrafts = new Map<string, CachedDraftGateway>();
 
-/** The gateway of a dialog. Content of an address that nobody has deployed must not reach the dialog: it may be any host of the network. */
+/** The gateway of a dialog. A dialog must not show content from an address that nobody has deployed, because it may be any host of the network. */
 interface DialogTarget extends DraftGateway {
   readonly isDeployedAddress: boolean;
 }
@@ -37,7 +37,7 @@ interface DialogTarget extends DraftGateway {
 export type DialogRouteResult =
   { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string | undefined; message: string };
 
-/** Runs a query on the appliance of the dialog, deployed or not. Never rejects, and redacts the secrets of the draft. */
+/** Runs a query on the appliance of a dialog, deployed or not. Never rejects, and masks the secrets of the draft. */
 export async function withDialogGateway(
   red: NodeAPI,
   body: Readonly<JsonObject>,
@@ -57,7 +57,7 @@ export async function withDialogGateway(
   }
 }
 
-/** An id alone means the deployed appliance. With a URL it is a draft. */
+/** Returns the appliance of a dialog: an id alone means the deployed appliance, an id with a URL a draft. */
 async function resolveGateway(red: NodeAPI, appliance: unknown): Promise<DialogTarget> {
   if (!isObject(appliance)) throw badConfig('Choose an appliance first.');
   if (typeof appliance.inventory === 'string')
@@ -68,7 +68,7 @@ async function resolveGateway(red: NodeAPI, appliance: unknown): Promise<DialogT
   return { gateway: deployed.gateway(), redactor: new Redactor(), isDeployedAddress: true };
 }
 
-/** The first selected appliance represents the inventory. */
+/** Returns the first selected appliance, which stands for the inventory. */
 async function selectFirstGateway({ inventory, select }: JsonObject): Promise<Gateway> {
   const deployed = getInventoryById(String(inventory));
   if (!deployed) throw badConfig('The inventory is not deployed or is disabled. Deploy it first.');
@@ -93,7 +93,7 @@ function getDraftGateway(red: NodeAPI, appliance: JsonObject): DialogTarget {
   return { ...created, isDeployedAddress };
 }
 
-/** A rehearsal in a dialog uses the copy of the deployed appliance. Undefined without one. Errors: `BAD_CONFIG` if it is not deployed. */
+/** Returns the rehearsing gateway of the deployed appliance, because a dialog uses its copy; undefined if it does not rehearse. Errors: `BAD_CONFIG` if it is not deployed. */
 export function findRehearsingGateway({ id }: Readonly<JsonObject>, { rehearsal, url }: Settings): Gateway | undefined {
   if (rehearsal === undefined) return undefined;
   const deployed = typeof id === 'string' ? getApplianceById(id) : undefined;
@@ -106,7 +106,7 @@ export function withDialogTimeouts(settings: Settings): Settings {
   return { ...settings, timeout: Math.min(settings.timeout ?? DIALOG_TIMEOUT_SECONDS, DIALOG_TIMEOUT_SECONDS) };
 }
 
-/** Caches the gateway for later requests of the dialog, and closes the one it replaces. The cache closes it on expiry. */
+/** Caches the gateway for later requests of the dialog and closes the previous one. The cache closes it on expiry. */
 export function cacheDraftGateway(id: unknown, settings: Settings, draft: DraftGateway, ms = DRAFT_TTL_MS): void {
   const key = createDraftKey(id, settings);
   closeDraft(key);

@@ -11,7 +11,7 @@ import { readDefaults, readStableFile, resolveConfigNodeIds } from '../inventory
 import { badConfig, NodeProperties } from '../common/node-properties';
 
 const INVENTORY_PROPERTIES = ['source', 'file', 'list', 'defaults', 'secrets', 'prefix', 'secretsFolder', 'sets', 'tls', 'proxy'];
-/** Values of properties that the dialog leaves empty. */
+/** The values of properties that the dialog leaves empty. */
 const DEFAULT_VALUES: Readonly<Record<string, string>> = { source: 'file', secrets: 'node' };
 
 /** The inventory that a connection test uses, and the redactor for its answers. */

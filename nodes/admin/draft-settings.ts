@@ -29,7 +29,7 @@ export interface DraftSettings {
   readonly properties: JsonObject;
   readonly credentials: ApplianceCredentials;
   readonly nodes: DraftConfigNodes;
-  /** Whether the deployed node has the same address and proxy. */
+  /** Whether the deployed node has the same address and proxy as the draft. */
   readonly isDeployedAddress: boolean;
 }
 

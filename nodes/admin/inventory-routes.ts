@@ -12,11 +12,11 @@ import { getInventoryById, type InventoryNode } from '../inventory/inventory-nod
 import { createDraftInventory } from './draft-inventory';
 import { badConfig } from '../common/node-properties';
 
-/** A list shows at most this many; the search finds the others. */
+/** Maximum number of listed entries. The search finds the others. */
 const MAX_RESULTS = 100;
 const LIST_CONCURRENCY = 6;
 const TEST_CONCURRENCY = 1;
-/** Long enough for a thousand appliances, hundreds of which do not answer. */
+/** Time limit of a connection test, long enough for a thousand appliances of which hundreds do not answer. */
 const MAX_TEST_MS = 300_000;
 
 /** One row of the result table of a connection test. */
@@ -25,9 +25,9 @@ interface TestRow {
   readonly ok: boolean;
   readonly code?: string;
   readonly message?: string;
-  /** Facts about the appliance, if it answered. */
+  /** What the appliance reported about itself, if it answered. */
   readonly system?: { host: unknown; release: unknown; serial: unknown };
-  /** The name of an earlier row with the same serial number. */
+  /** Name of an earlier row with the same serial number. */
   readonly same?: string;
 }
 
@@ -57,7 +57,7 @@ function requireInventory({ id }: Readonly<JsonObject>): InventoryNode {
   return found;
 }
 
-/** Returns names and tags, what a selection matches, and the current fault of the file. */
+/** Returns names and tags, the appliances that a selection matches, and the current fault of the file. */
 async function listAppliances(body: Readonly<JsonObject>): Promise<Record<string, unknown>> {
   const inventory = requireInventory(body);
   await inventory.ready;
@@ -101,7 +101,7 @@ async function testAppliances(red: NodeAPI, body: Readonly<JsonObject>, clientSi
   }
 }
 
-/** Errors: `BAD_CONFIG` if the folder of the dialog is not deployed. */
+/** Whether the draft rehearses. Errors: `BAD_CONFIG` if the folder of the dialog is not deployed. */
 function isDraftRehearsal(red: NodeAPI, { id, rehearsal }: Readonly<JsonObject>): boolean {
   const deployed = typeof id === 'string' ? getInventoryById(id) : undefined;
   if (rehearsal === undefined) return deployed?.isRehearsal === true;
@@ -121,7 +121,7 @@ function createTestTable(results: readonly ApplianceResult[]): Record<string, un
   };
 }
 
-/** Returns the number of rejected logins at the address that has most. Different addresses can have different passwords. */
+/** Returns the number of rejected logins at the address with the most. Each address can have another password. */
 function countMaxRefusals(targets: readonly InventoryAppliance[], results: readonly ApplianceResult[]): number {
   const counts = new Map<string, number>();
   results.forEach(({ error }, index) => {
@@ -132,7 +132,7 @@ function countMaxRefusals(targets: readonly InventoryAppliance[], results: reado
   return [...counts.values()].reduce((max, count) => Math.max(max, count), 0);
 }
 
-/** If all appliances failed, the results are in the error. Errors: as for `runOnMany` if nothing was tried. */
+/** Tests all appliances. If all failed, the results are in the error. Errors: as for `runOnMany` if nothing was tried. */
 async function queryAppliances(targets: readonly InventoryAppliance[], clientSignal: AbortSignal): Promise<ApplianceResult[]> {
   const signal = AbortSignal.any([clientSignal, AbortSignal.timeout(MAX_TEST_MS)]);
   try {

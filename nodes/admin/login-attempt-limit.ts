@@ -1,11 +1,11 @@
 import { GatewayError } from '../../src/model/error';
 import { safeMessage } from '../../src/model/safe-message';
 
-/** After this many rejected logins in the time window, tests pause. */
+/** Maximum number of rejected logins in the time window; after them, tests pause. */
 const MAX_REFUSED_ATTEMPTS = 3;
 const ATTEMPT_WINDOW_MS = 60_000;
 
-/** Limits the logins of the test button for all users, because the appliance locks accounts. */
+/** Limits the logins of the connection test for all users together, because the appliance locks accounts. */
 export const loginAttempts = {
   refusedAt: [] as number[],
   assertAllowed(): void {

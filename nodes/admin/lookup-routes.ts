@@ -13,9 +13,9 @@ import { registerAdminRoute } from './admin-route';
 import { listInventoryApplianceNames, listNamedAppliances } from '../appliance/appliance-node';
 import { withDialogGateway } from './draft-gateways';
 
-/** A list shows at most this many; the search finds the others. */
+/** Maximum number of listed items. The search finds the others. */
 const MAX_RESULTS = 100;
-/** One list serves several keystrokes. */
+/** How long a list is cached, so that one list serves several keystrokes. */
 const CACHE_TTL_MS = 15_000;
 const MAX_LOOKUP_MS = 30_000;
 const CONCURRENCY = 6;
@@ -72,7 +72,7 @@ async function searchItems(gateway: Gateway, body: Readonly<JsonObject>): Promis
   };
 }
 
-/** Lists that come from this Node-RED, not from the appliance. */
+/** Lists that come from this Node-RED and not from the appliance. */
 const LOCAL_LOOKUPS: ReadonlyMap<unknown, () => LookupItem[]> = new Map([
   ['appliance', listApplianceItems],
   ['operation', listWriteOperations],
@@ -115,7 +115,7 @@ function lookUpItems(
   return entries;
 }
 
-/** Runs without the client's signal, because other requests can wait for the same list. */
+/** Loads a list without the signal of the client, because other requests can wait for the same list. */
 const runRead = async (gateway: Gateway, ...[operation, input = {}]: Parameters<RunReadOperation>): Promise<unknown> =>
   (await gateway.run(operation, input, { signal: AbortSignal.timeout(MAX_LOOKUP_MS) })).data;
 
@@ -137,7 +137,7 @@ function readSessions(gateway: Gateway): Promise<unknown> {
   return records;
 }
 
-/** Returns how many sessions a filter matches now. Errors: those of `parseSessionFilter`. */
+/** Returns how many sessions a filter matches at the moment. Errors: those of `parseSessionFilter`. */
 async function countMatchingSessions(gateway: Gateway, { filter }: Readonly<JsonObject>): Promise<Record<string, unknown>> {
   if (!isObject(filter)) throw badInput('filter must be an object.');
   const matches = parseSessionFilter(filter);
@@ -146,7 +146,7 @@ async function countMatchingSessions(gateway: Gateway, { filter }: Readonly<Json
   return { matching: sessions.filter(matches).length, total: sessions.length };
 }
 
-/** Returns the links of a resource to its children. The resource itself, with masked secrets, comes only from a deployed address. */
+/** Returns the links of a resource to its children, and the masked resource itself only for a deployed address. */
 async function readResource(
   gateway: Gateway,
   body: Readonly<JsonObject>,

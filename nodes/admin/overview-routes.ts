@@ -11,15 +11,15 @@ import { findAppliance, readOverview } from '../overview/overview';
 import { registerAdminReadRoute, registerAdminRoute } from './admin-route';
 import type { DialogRouteResult } from './draft-gateways';
 
-/** Open sidebars read the overview again when they receive this topic, which carries no data. */
+/** Topic that tells open sidebars to read the overview again. It carries no data. */
 const CHANGED_TOPIC = 'gateway-appliance/overview';
 const NOTIFY_INTERVAL_MS = 500;
 const MAX_REFRESH_MS = 30_000;
 const CONCURRENCY = 6;
-/** The plan of an undo shows at most this many requests. */
+/** Maximum number of requests in the plan of an undo. */
 const MAX_PLAN = 50;
 
-/** Registers the routes of the sidebar. `…/refresh` reads from the appliance, `…/undo` writes to it; the others contact none. */
+/** Registers the routes of the sidebar. Only `…/refresh` (reads) and `…/undo` (writes) contact the appliance. */
 export function registerOverviewRoutes(red: NodeAPI): void {
   registerAdminReadRoute(red, '/gateway-appliance/overview', () => readOverview(red));
   registerAdminRoute(red, '/gateway-appliance/refresh', (body, signal) => answer(() => refresh(body, signal)), CONCURRENCY);
@@ -53,7 +53,7 @@ async function answer(work: () => Promise<Record<string, unknown>>): Promise<Dia
   }
 }
 
-/** Reads what the sidebar shows. The observer of the gateway records it. A part that the account may not read does not hide the others. */
+/** Reads the values that the sidebar shows; the gateway observer records them. An unreadable part does not hide the others. */
 async function refresh(body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<Record<string, unknown>> {
   const { gateway, facts } = findAppliance(body);
   const signal = AbortSignal.any([clientSignal, AbortSignal.timeout(MAX_REFRESH_MS)]);

@@ -10,7 +10,7 @@ import { readDialogOperation } from './dialog-operation';
 import { withDialogGateway } from './draft-gateways';
 import { findLastMessage } from '../message/last-message';
 
-/** The preview shows at most this many requests and items. */
+/** Maximum number of requests and items in a preview. */
 const MAX_PREVIEW_ITEMS = 50;
 
 /**
@@ -24,7 +24,7 @@ export function registerPreviewRoutes(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/last', (body) => Promise.resolve(getLastMessage(body)));
 }
 
-/** Masks secrets as a plan does. */
+/** Returns the last message of a node, with secrets masked as in a plan. */
 function getLastMessage({ id }: Readonly<JsonObject>): Record<string, unknown> {
   const received = findLastMessage(id)?.read();
   if (!received) return { ok: true };
@@ -52,7 +52,7 @@ async function createPreview(
   return { operation: name, summary, requests: plan.length, ...limited };
 }
 
-/** Returns the request of a single read. An operation with several requests shows none. */
+/** Returns the request of an operation with a single read; undefined for operations with several requests. */
 function toMaskedRequest(operation: Operation, input: Readonly<Record<string, unknown>>): unknown[] {
   if (!operation.request) return [];
   const request = operation.request(parseInput(operation, input), '');

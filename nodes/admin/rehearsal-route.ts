@@ -7,10 +7,10 @@ import { registerAdminRoute } from './admin-route';
 import type { DialogRouteResult } from './draft-gateways';
 
 const MAX_COMPARE_MS = 120_000;
-/** A dialog shows at most this many differences. */
+/** Maximum length of the differences in the dialog. */
 const MAX_SHOWN_CHARACTERS = 20_000;
 
-/** `POST /gateway-appliance/rehearsal` resets the copy of a deployed appliance, or shows what changed in it. */
+/** `POST /gateway-appliance/rehearsal` resets the copy of a deployed appliance, or returns what changed in the copy. */
 export function registerRehearsalRoute(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/rehearsal', (body, signal) => handleRehearsal(body, signal));
 }

@@ -20,7 +20,7 @@ export type ConnectionTestResult =
   | { ok: false; code: string; reason?: string | undefined; message: string; shown?: UntrustedChain | undefined };
 
 const MAX_TEST_MS = 30_000;
-/** The dialog reads more as soon as the test succeeds. */
+/** How long the gateway of a successful test is kept, because the dialog reads more at once. */
 const FOLLOW_UP_TTL_MS = 2000;
 
 /** `POST /gateway-appliance/test` tries the settings of the open dialog, deployed or not. */
@@ -28,7 +28,7 @@ export function registerTestRoute(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/test', (body, signal) => testConnection(red, body, signal));
 }
 
-/** Never rejects, and redacts secrets. */
+/** Tests a connection. Never rejects, and masks secrets. */
 export async function testConnection(red: NodeAPI, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<ConnectionTestResult> {
   const redactor = new Redactor();
   let gateway: Gateway | undefined;

@@ -9,18 +9,18 @@ import { readDialogOperation } from './dialog-operation';
 import { withDialogGateway } from './draft-gateways';
 
 const MAX_TRY_MS = 30_000;
-/** The table of the dialog shows at most this many. */
+/** Maximum number of rows in the result table of the dialog. */
 const MAX_ROWS = 100;
 const MAX_RESULT_CHARACTERS = 300_000;
-/** A longer text is a document, such as an export with secrets. */
+/** Maximum length of a text in the result. A longer text is a document, such as an export with secrets. */
 const MAX_TEXT_CHARACTERS = 2000;
 
-/** What the dialog shows of the data: a table needs no more than its first rows. */
+/** The data that the dialog shows. A table has only its first rows. */
 export interface TryResult {
   readonly data?: unknown;
-  /** Entries of a list, of which `data` has the first. */
+  /** Number of entries of the whole list, of which `data` has the first ones. */
   readonly total?: number;
-  /** Size of data that is not shown. */
+  /** Size of data that is too large to show. */
   readonly bytes?: number;
 }
 
@@ -52,7 +52,7 @@ async function tryRead(
   return { operation: name, ms: Math.round(performance.now() - started), ...toTryResult(data) };
 }
 
-/** Masks secrets and leaves out what the dialog cannot show. */
+/** Masks secrets and omits what the dialog cannot show. */
 export function toTryResult(data: unknown): TryResult {
   if (Buffer.isBuffer(data)) return { bytes: data.length };
   if (typeof data === 'string')

@@ -6,10 +6,10 @@ import type { CertificateInfo } from '../../src/model/peer-certificate';
 
 /** The certificate that the dialog offers to trust. Verification stays on. */
 export interface TrustAnchor {
-  /** The topmost certificate of the chain: an authority, or the certificate itself. */
+  /** The topmost certificate of the chain: that of an authority, or the certificate of the appliance itself. */
   readonly pem: string;
   readonly itself: boolean;
-  /** A name in the certificate, if it differs from the host name of the URL. */
+  /** A name in the certificate if it differs from the host name of the URL. */
   readonly servername?: string;
 }
 
@@ -17,7 +17,7 @@ export interface UntrustedChain {
   readonly chain: readonly CertificateInfo[];
   readonly names: readonly string[];
   readonly trust?: TrustAnchor;
-  /** Why trusting the certificate would not help. */
+  /** Why the problem would remain if the certificate were trusted. */
   readonly hinders?: 'dates' | 'names';
 }
 

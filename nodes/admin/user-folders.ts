@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { badInput } from '../../src/model/error';
 import { safeMessage } from '../../src/model/safe-message';
 
-/** What a dialog shows about the folder in a field. A folder outside the user directory is never looked at. */
+/** What a dialog shows about the folder of a field. Folders outside the user directory are never read. */
 export type FolderState = 'none' | 'writable' | 'read-only' | 'missing' | 'no-folder' | 'outside';
 
 export interface FolderListing {
@@ -22,7 +22,7 @@ export interface FolderListing {
 const MAX_LISTED_FOLDERS = 500;
 const MAX_NAME_CHARACTERS = 100;
 
-/** Lists and creates folders below one root. Links are not followed out of the root and are not listed. */
+/** Lists and creates folders below a root folder. Links that leave the root are neither followed nor listed. */
 export class UserFolders {
   readonly #root: string;
 
@@ -88,7 +88,7 @@ export class UserFolders {
     return { state: isWritable ? 'writable' : 'read-only', existing };
   }
 
-  /** Returns a path as seen from the root, which can be a link itself. */
+  /** Returns a path relative to the root, which can be a link itself. */
   async #toRootPath(path: string): Promise<string | undefined> {
     if (isBelow(this.#root, path)) return path;
     const realRoot = await realpath(this.#root);
@@ -96,7 +96,7 @@ export class UserFolders {
   }
 }
 
-/** Returns the path or its nearest parent that exists. A link counts, wherever it leads. */
+/** Returns the path or its nearest existing parent. A link counts as existing, wherever it leads. */
 async function findExisting(path: string, root: string): Promise<string> {
   for (let current = path; current !== root; current = dirname(current)) {
     try {
@@ -114,7 +114,7 @@ function isBelow(root: string, path: string): boolean {
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** Hidden folders hold settings of programs, and `node_modules` holds programs. */
+/** Whether a folder is listed. Hidden folders hold settings of programs, and `node_modules` holds programs. */
 function isVisible(name: string): boolean {
   return !name.startsWith('.') && name !== 'node_modules';
 }

@@ -9,7 +9,7 @@ import { trusted, safeMessage } from '../../src/model/safe-message';
 
 export const APPLIANCE_NODE_TYPE = 'gateway-appliance';
 
-/** Node-RED stores these encrypted. Only those of type text are sent back to the editor. */
+/** The credential fields, which Node-RED stores encrypted. Only those of type text are sent back to the editor. */
 export const APPLIANCE_CREDENTIALS = {
   username: { type: 'text' },
   password: { type: 'password' },
@@ -25,9 +25,9 @@ export type ApplianceCredentials = Partial<Record<keyof typeof APPLIANCE_CREDENT
 /** All deployed appliance nodes of the process. `msg.appliance` can name those of other tabs too. */
 const deployedById = new Map<string, ApplianceNode>();
 
-/** Appliances that have a name but no node, such as those of an inventory. */
+/** Appliances that have a name but no node, for example those of an inventory. */
 export interface ApplianceList {
-  /** Settles when the list has loaded. Undefined once it has. */
+  /** Settles when the list is loaded; undefined afterwards. */
   pending(): Promise<void> | undefined;
   findAppliance(name: string): ApplianceTarget | undefined;
   listNames(): string[];
@@ -82,22 +82,22 @@ export class ApplianceNode {
     return this.label;
   }
 
-  /** An accessor, so that inspecting the node does not show the credentials. */
+  /** Returns the credentials through an accessor, so that inspecting the node does not show them. */
   get credentials(): ApplianceCredentials {
     return this.#credentials;
   }
 
-  /** Whether the dialog sets a folder to rehearse with, also if it cannot be used. */
+  /** Whether the dialog sets a snapshot folder to rehearse with, even one that cannot be used. */
   get isRehearsal(): boolean {
     return hasRehearsal(this.properties);
   }
 
-  /** The gateway, or undefined before its first use. */
+  /** The gateway; undefined before its first use. */
   get existingGateway(): Gateway | undefined {
     return this.#gateway;
   }
 
-  /** Creates the gateway on first use, because the nodes it refers to can start later. Errors: `BAD_CONFIG`. */
+  /** Creates the gateway on first use, because the nodes that it refers to can start later. Errors: `BAD_CONFIG`. */
   gateway(): Gateway {
     if (this.#gateway) return this.#gateway;
     if (this.#fault) throw this.#fault;
@@ -113,7 +113,7 @@ export class ApplianceNode {
     }
   }
 
-  /** Node-RED starts a node without credentials if it cannot decrypt them. */
+  /** Explains missing credentials: Node-RED starts a node without them if it cannot decrypt them. */
   #explainMissingCredentials(thrown: unknown): unknown {
     const isEmpty = Object.values({ ...this.#credentials, signingKey: undefined }).every((value) => value === undefined || value === '');
     if (!isEmpty || !(thrown instanceof GatewayError) || !/^(?:username|password|apiKey) is missing/.test(thrown.message)) return thrown;
@@ -152,13 +152,13 @@ export function listInventoryApplianceNames(): string[] {
   return [...applianceLists].flatMap((list) => list.listNames());
 }
 
-/** Settles when all lists have loaded. Undefined once they have. */
+/** Settles when all lists are loaded; undefined afterwards. */
 export function waitForApplianceLists(): Promise<unknown> | undefined {
   const pending = [...applianceLists].map((list) => list.pending()).filter((promise) => promise !== undefined);
   return pending.length > 0 ? Promise.all(pending) : undefined;
 }
 
-/** An error lists at most this many names. */
+/** Maximum number of names in an error. */
 const MAX_LISTED_NAMES = 30;
 
 function describeKnownNames(): string {
@@ -247,7 +247,7 @@ function getProxySettings(red: NodeAPI, id: string | undefined): ProxySettings |
   return toProxySettings({ url: node.url, noproxy: node.noproxy, ...node.credentials });
 }
 
-/** Errors: `BAD_CONFIG` if the URL is invalid. */
+/** Converts a proxy node to settings. Errors: `BAD_CONFIG` if its URL is invalid. */
 export function toProxySettings(values: { url?: unknown; noproxy?: unknown; username?: unknown; password?: unknown }): ProxySettings {
   const { username, password } = values;
   const url = new NodeProperties({ 'url of the proxy': values.url }).text('url of the proxy');
@@ -263,7 +263,7 @@ function createNotDeployedError(configurationName: string): GatewayError {
   );
 }
 
-/** Returns the values without undefined properties. */
+/** Copies an object without its undefined properties. */
 function withoutUndefined(values: Record<string, unknown>): unknown {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }

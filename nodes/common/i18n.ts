@@ -32,7 +32,7 @@ function parseTextParts(red: NodeAPI, key: string, english: string): string[] {
   return isFound ? found.split(PLACEHOLDER_MARK) : english.split(/__([\w-]+?)__/);
 }
 
-/** As `translateText`, with the singular text (`sessions-one`) if `n` is 1. */
+/** Translates a text that counts objects: the singular text (`sessions-one`) if `n` is 1. */
 export function translateCount<T extends Readonly<Record<string, string>>>(
   red: NodeAPI,
   keyPrefix: string,
@@ -51,10 +51,10 @@ export function translatorFor(red: NodeAPI): Translate {
   return (key, english, values) => translateText(red, key, english, values);
 }
 
-/** Node-RED's name for the catalog of this package. */
+/** The name under which Node-RED knows the catalog of this package. */
 const CATALOG_PREFIX = '@gateway-admin/node-red/gateway:';
 
-/** As `translatorFor`, for nodes of another package, whose lookup starts in their own catalog. */
+/** Returns the translator for nodes of another package. It searches their own catalog first. */
 export function translatorForPackage(red: NodeAPI): Translate {
   return (key, english, values) => translateText(red, `${CATALOG_PREFIX}${key}`, english, values);
 }

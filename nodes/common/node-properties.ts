@@ -11,10 +11,10 @@ export function badConfig(message: string | SafeMessage, statusReason?: ErrorRea
   });
 }
 
-/** A name such as `VPN_PASSWORD`. Anything else after `$` can be an unusual password. */
+/** Matches a variable name such as `VPN_PASSWORD`. Other text after `$` can be an unusual password. */
 const VARIABLE_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
 
-/** Creates the error of an unset variable. For a secret it names the variable only if the name cannot be a password. */
+/** Creates the error of an unset variable. For a secret, the error names the variable only if the name cannot be a password. */
 export function unsetVariableError(name: string, variable: string, isSecret = false): GatewayError {
   const variableText = isSecret && !VARIABLE_NAME.test(variable) ? trusted('') : safeMessage` ${variable}`;
   return badConfig(
@@ -37,7 +37,7 @@ export class NodeProperties {
     throw badConfig(safeMessage`${trusted(name)} must be text. Open the node and enter it again.`);
   }
 
-  /** Reads a credential. An error names the variable only if its name cannot be a password. */
+  /** Reads a credential. An error names its variable only if the name cannot be a password. */
   secret(name: string): string | undefined {
     const variable = parseEnvReference(this.values[name]);
     if (variable !== undefined) throw unsetVariableError(name, variable, true);
@@ -52,7 +52,7 @@ export class NodeProperties {
     return number;
   }
 
-  /** An unknown value is an error, because false would switch off a guard. */
+  /** Reads a boolean. An unknown value is an error, because false would switch off a guard. */
   flag(name: string): boolean {
     const value = this.text(name);
     if (value === undefined || value === 'false') return false;

@@ -1,14 +1,14 @@
 /* Rules that both the runtime and the dialogs apply. They must not need Node.js. */
 
-/** Message properties that cannot hold the output: this node, Node-RED or an HTTP response needs them. */
+/** Message properties that cannot hold the output, because this node, Node-RED or an HTTP response needs them. */
 export const RESERVED_PROPERTIES: ReadonlySet<unknown> = new Set(['envelope', 'error', '_msgid', 'req', 'res', 'parts']);
 
-/** The longest timer, and so the longest approval time: 24 days. */
+/** The longest time of a timer and therefore of an approval: 24 days. */
 export const MAX_APPROVAL_MINUTES = Math.floor((2 ** 31 - 1) / 60_000);
 
 export type OutputPort = 'result' | 'failure' | 'event' | 'approve';
 
-/** Returns the outputs in their order: result, failure, event, approval. */
+/** Returns the outputs of a node in their order: result, failure, event, approval. */
 export function listOutputPorts(hasFailureOutput: boolean, hasApproval: boolean, hasEvents = false): OutputPort[] {
   return [
     'result',
@@ -18,7 +18,7 @@ export function listOutputPorts(hasFailureOutput: boolean, hasApproval: boolean,
   ];
 }
 
-/** A value that consists of one environment variable. Node-RED replaces it if the variable is set. */
+/** Matches a value that consists of one environment variable. Node-RED replaces it if the variable is set. */
 const ENV_REFERENCE = /^\$(?:\{(\S+)\}|\((\S+)\))$/;
 
 /** Returns the name of the environment variable that a value refers to. */

@@ -1,6 +1,6 @@
 import { ERROR_REASONS } from '../../src/model/error-reasons';
 
-/** English texts of the runtime by catalog key, also for languages that lack one. The build adds them to the catalog. */
+/** English texts of the runtime by catalog key, also for languages without a translation. The build adds them to the catalog. */
 export const RUNTIME_TEXTS = {
   status: {
     ...ERROR_REASONS,

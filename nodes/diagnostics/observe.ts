@@ -21,7 +21,7 @@ class ExchangeLogLine {
   }
 }
 
-/** The gateways of an inventory outlive their nodes, so they use the latest runtime. */
+/** The latest runtime, for gateways of an inventory, which outlive their nodes. */
 let latestRuntime: NodeAPI | undefined;
 
 /** Sets the runtime that diagnostics use. */
@@ -29,13 +29,13 @@ export function setNodeRedRuntime(red: NodeAPI): void {
   latestRuntime = red;
 }
 
-/** Returns the folder of this package in Node-RED's user directory, outside all folders that flows name. */
+/** Returns the state folder of this package in the user directory of Node-RED, which no flow names. */
 export function getStateFolder(): string | undefined {
   const userDir = latestRuntime?.settings.userDir;
   return typeof userDir === 'string' && userDir !== '' ? join(userDir, 'gateway-admin') : undefined;
 }
 
-/** What Node-RED adds to a gateway. */
+/** The gateway options that Node-RED adds. */
 export type DiagnosticsOptions = Pick<GatewayOptions, 'onExchange' | 'onRunEnd' | 'hostInfo' | 'stateFolder'>;
 
 /**
@@ -66,7 +66,7 @@ export function createDiagnosticsOptions(id?: string, url?: unknown): Diagnostic
   };
 }
 
-/** The version is in the settings, but the types omit it. */
+/** Returns the version of Node-RED, which the settings contain but their types omit. */
 function readNodeRedVersion({ settings }: NodeAPI): string {
   const { version } = settings as { version?: unknown };
   return typeof version === 'string' ? version : 'unknown';

@@ -10,19 +10,19 @@ interface FlowNode {
   readonly [property: string]: unknown;
 }
 
-/** Nodes that accept requests from the network, with a test of their settings. */
+/** Node types that accept requests from the network, with a check of their settings. */
 const LISTENERS: Readonly<Record<string, (node: FlowNode) => boolean>> = {
   'http in': () => true,
   'websocket in': ({ server }) => typeof server === 'string' && server !== '',
   'tcp in': ({ server }) => server === 'server',
   'udp in': () => true,
 };
-/** Nodes that forward every message. Any other node might reject some. */
+/** Node types that forward every message. Any other node might reject some. */
 const PASS_THROUGH_TYPES = new Set([
   ...'change template json xml csv yaml html delay debug split join batch sort range junction comment'.split(' '),
   ...['link in', 'link out', 'link call', 'http response'],
 ]);
-/** More findings would not help the reader. */
+/** Maximum number of findings in a report. */
 const MAX_FINDINGS = 20;
 
 /** Returns findings about the security settings of Node-RED. */
@@ -62,7 +62,7 @@ export function findUnguardedFlows(red: NodeAPI, appliance: string | undefined):
   return found;
 }
 
-/** Returns the nodes of this package that a message reaches without passing a node that can reject it. */
+/** Returns the nodes of this package that a message from the network reaches without passing a node that can reject it. */
 function findReachableGatewayNodes(start: FlowNode, nodes: ReadonlyMap<string, FlowNode>): FlowNode[] {
   const visitedIds = new Set<string>();
   const pendingIds = getNextNodeIds(start);

@@ -2,7 +2,7 @@ import { guessAppliance } from './flow-hints';
 import { getCurrentValue } from './dialog-state';
 import { toPropertyText } from './text';
 
-/** The response of an admin route, or the failure that replaces a missing response. */
+/** The response of an admin route, or the failure that stands for a missing response. */
 export type ApiResult = { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string; message: string };
 
 export const APPLIANCE_PROPERTIES = [
@@ -12,7 +12,7 @@ export const APPLIANCE_PROPERTIES = [
 ];
 export const APPLIANCE_CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey', 'signingKey'];
 
-/** The appliance of an action node for an admin route: its ID, or all its settings if it is not deployed. */
+/** The appliance of an action node for an admin route: its id, or all its settings if it is not deployed. */
 export function toApplianceReference(node: RedNode): Record<string, unknown> | undefined {
   const inventory = getCurrentValue(node, 'inventory');
   // The first selected appliance stands for all appliances of an inventory.
@@ -44,17 +44,17 @@ export function collectDraftNodes(tls: unknown, proxy: unknown): Record<string, 
   return Object.fromEntries(found);
 }
 
-/** Untouched credentials are missing here: Node-RED inserts them for the address that they were deployed for. */
+/** Collects the credentials that were changed. Node-RED adds the others for the address that they were deployed for. */
 function pickTexts(credentials: Record<string, unknown> = {}, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.flatMap((name) => (typeof credentials[name] === 'string' ? [[name, credentials[name]]] : [])));
 }
 
-/** A selection by a message is unknown in the editor, so all appliances stand for it. */
+/** Returns the selection of appliances: all of them if a message selects, because the editor does not know which. */
 function getSelection(node: RedNode): unknown {
   return ['', 'str'].includes(toPropertyText(getCurrentValue(node, 'selectType'))) ? getCurrentValue(node, 'select') : '*';
 }
 
-/** Calls an admin route below gateway-appliance/. A failure is a result too: the promise never rejects. */
+/** Calls an admin route below gateway-appliance/. The promise never rejects: a failure is a result too. */
 export function postToAppliance(node: RedNode, route: string, body: Record<string, unknown>): Promise<ApiResult> {
   return postJson(node, `gateway-appliance/${route}`, body);
 }
@@ -80,7 +80,7 @@ function toFailure(node: RedNode, { status, responseJSON }: JQuery.jqXHR): ApiRe
   return { ok: false, code: 'UNREACHABLE', message: node._('test.unreachable-help') };
 }
 
-/** Network error codes with a heading of their own. */
+/** Network error codes that have a heading of their own. */
 const CONNECTION_REASONS = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ECONNRESET'];
 const KNOWN_CODES = [
   ...['BAD_CONFIG', 'LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED'],
@@ -95,7 +95,7 @@ export function getErrorHeading(node: RedNode, { code, reason }: { code: string;
   return node._(KNOWN_CODES.includes(code) ? `test.code.${code}` : 'test.code.other');
 }
 
-/** Heading of other errors of the tools that read from the appliance. */
+/** Heading for other errors of tools that read from the appliance. */
 const FAILED_KEYS = { list: 'list.failed', tree: 'tree.failed', preview: 'preview.failed', try: 'try.failed' } as const;
 export type LookupTool = keyof typeof FAILED_KEYS;
 

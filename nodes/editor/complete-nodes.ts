@@ -1,6 +1,6 @@
 import { hasArea, getNodePorts } from './operation-table';
 
-/** Completes nodes of hand-written flows, which can omit properties. Called once, before flows are loaded. */
+/** Adds missing properties to nodes of handwritten flows. Called once, before flows are loaded. */
 export function completeAddedNodes(): void {
   RED.events.on('nodes:add', (node) => {
     if (hasArea((node as RedNode).type)) completeNode(node as RedNode);

@@ -1,24 +1,24 @@
 let openNode: RedNode | undefined;
 let openConfigNode: RedNode | undefined;
 
-/** Node-RED validates other nodes while a dialog is open, but only the open node has its values in the form. */
+/** Sets the node whose dialog is open. Node-RED validates other nodes too, but only the open node has its values in the form. */
 export function setOpenNode(node: RedNode | undefined): void {
   openNode = node;
 }
 
-/** The dialog of a configuration node opens on top of the dialog of an action node. */
+/** Sets the configuration node whose dialog is open on top of the dialog of an action node. */
 export function setOpenConfigNode(node: RedNode | undefined): void {
   openConfigNode = node;
 }
 
 let placedNodeId: string | undefined;
 
-/** Remembers a node that comes from the palette, because its dialog opens for the first time. */
+/** Remembers a new node from the palette until its dialog opens for the first time. */
 export function markJustPlaced(node: RedNode): void {
   placedNodeId = node.id;
 }
 
-/** Returns whether the node comes from the palette, and forgets it. */
+/** Returns whether a node is new from the palette, and forgets it. */
 export function consumeJustPlaced(node: RedNode): boolean {
   const isPlaced = placedNodeId === node.id;
   placedNodeId = undefined;
@@ -29,7 +29,7 @@ export function isBeingEdited(node: RedNode): boolean {
   return openNode === node;
 }
 
-/** Returns a property from the open dialog, otherwise from the node. */
+/** Returns a property from the open dialog, or else from the node. */
 export function getCurrentValue(node: RedNode, property: string): unknown {
   return isBeingEdited(node) ? $(`#node-input-${property}`).val() : node[property];
 }

@@ -19,7 +19,7 @@ export function guessAppliance(node: RedNode): string | undefined {
 /** Types of an Inject node whose value can be an object. */
 const OBJECT_VALUE_TYPES = ['json', 'jsonata', 'msg', 'flow', 'global', 'env', 'bin', 'cred'];
 
-/** Returns required fields that no wired node can supply. Only Inject nodes are certain; any other node might supply them. */
+/** Returns required fields that no wired node can supply. Only Inject nodes are known; any other node might supply fields. */
 export function findMissingFields(node: RedNode): string[] {
   const operation = findOperation(node, node.operation, node.operationType);
   if (!operation) return [];
@@ -32,7 +32,7 @@ export function findMissingFields(node: RedNode): string[] {
   return needed.flatMap(([name, field]) => (upstreamNodes.some((source) => canSupply(source, field)) ? [] : [name]));
 }
 
-/** Returns the nodes that are wired to a node. Compares IDs, because a link can hold a node or its proxy. */
+/** Returns the nodes that are wired to a node. Compares ids, because a link can hold a node or its proxy. */
 export function findUpstreamNodes(node: RedNode): RedNode[] {
   const upstreamNodes: RedNode[] = [];
   RED.nodes.eachLink(({ source, target }) => {

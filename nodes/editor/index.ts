@@ -7,7 +7,7 @@ import { addSearchWords } from './palette-search';
 import { addSidebarTab } from './sidebar-tab';
 import { hasArea, setOperationTable, type AreaInfo } from './operation-table';
 
-/** Members of the global `gatewayEditor` that gateway.html calls. */
+/** The members of the global `gatewayEditor` that gateway.html calls. */
 export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './dialogs/appliance';
 export {
   checkConnections,
@@ -47,7 +47,7 @@ export function start(table: Record<string, AreaInfo>): void {
   revalidateOnWireChange();
 }
 
-/** Whether a field comes from nowhere depends on what is wired to the node. */
+/** Validates a node again after its wires changed, because they can supply missing fields. */
 function revalidateOnWireChange(): void {
   const revalidateTarget = (link: unknown): void => {
     const { target } = link as { target?: RedNode };

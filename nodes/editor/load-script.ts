@@ -1,6 +1,6 @@
 const scripts = new Map<string, Promise<void>>();
 
-/** Loads a script of this package once. It defines a global. Rejects with the status, and tries again at the next call. */
+/** Loads a script of this package once; the script defines a global variable. Rejects with the status, and tries again at the next call. */
 export function loadScript(name: string): Promise<void> {
   let script = scripts.get(name);
   if (!script) {
@@ -17,5 +17,5 @@ export function loadScript(name: string): Promise<void> {
   return script;
 }
 
-/** Whether the script is loaded or on its way. */
+/** Whether a script is loaded or is being loaded. */
 export const isRequested = (name: string): boolean => scripts.has(name);

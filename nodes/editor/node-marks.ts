@@ -6,10 +6,10 @@ const MAX_LENGTH = 28;
 const HEIGHT = 14;
 const FONT = '10px Helvetica, Arial, sans-serif';
 
-/** The text that the badge of a node shows now. */
+/** The text that the badge of each node shows. */
 const drawnTexts = new WeakMap<RedNode, string>();
 
-/** Shows what a node destroys, plans, holds, or lacks as a badge, which a name cannot hide. */
+/** Shows as a badge what a node destroys, plans, holds or lacks, because a node name could hide it in the label. */
 export function registerNodeMarks(): void {
   RED.view.annotations?.register('gateway-marks', {
     type: 'badge',
@@ -43,7 +43,7 @@ function createBadge(node: RedNode): SVGElement {
 
 let canvas: CanvasRenderingContext2D | null | undefined;
 
-/** Node-RED asks for the badge before it is in the page, where SVG cannot measure text. */
+/** Measures the badge text. Node-RED asks for the badge before it is in the page, where SVG cannot measure text. */
 function measureWidth(text: string): number {
   canvas ??= document.createElement('canvas').getContext('2d');
   if (!canvas) return text.length * 6;

@@ -15,7 +15,7 @@ export class SocketAddress {
   }
 }
 
-/** The browser parses filters but never matches sessions. */
+/** Stands for the class that matches addresses, which the browser never uses. */
 export class BlockList {
   readonly subnets: string[] = [];
 

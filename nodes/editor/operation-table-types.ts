@@ -4,7 +4,7 @@ import type { TextRule } from '../../src/model/rules';
 /** One field in the operation table that scripts/editor/table.mjs writes into gateway.html. */
 export interface FieldInfo {
   kind: 'text' | 'number' | 'amount' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
-  /** Key of its texts in the catalog, below the area. */
+  /** Key of the field texts in the catalog, below the area. */
   text: string;
   required?: boolean;
   subject?: boolean;
@@ -14,7 +14,7 @@ export interface FieldInfo {
   choices?: readonly string[];
   range?: 'count' | 'positive';
   rule?: TextRule;
-  /** Known values of the interface. Others are possible. */
+  /** Values that the interface is known to accept. Other values are possible. */
   known?: readonly string[];
   names?: ObjectKind;
   editor?: 'session-filter' | 'resource' | 'folder';
@@ -30,7 +30,7 @@ export interface OperationInfo {
 export interface AreaInfo {
   /** Whether the node has an output for events. */
   events?: true;
-  /** Set if a dry run makes no sense. */
+  /** Set if the operation has no dry run. */
   dryRun?: false;
   operations: Record<string, OperationInfo>;
 }

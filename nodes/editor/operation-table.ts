@@ -5,7 +5,7 @@ export type { AreaInfo, FieldInfo, OperationInfo };
 
 let areasByName: Record<string, AreaInfo> = {};
 
-/** The build omits the kind `text` and the usual key of the texts. */
+/** Restores the kind `text` and the usual text keys, which the build omits. */
 export function setOperationTable(table: Record<string, AreaInfo>): void {
   areasByName = table;
   for (const { operations } of Object.values(table))
@@ -80,7 +80,7 @@ function mergeField(first: FieldInfo | undefined, field: FieldInfo): FieldInfo {
   return { ...rest, ...choices, ...(byDefault === field.default && { default: byDefault }), kind: mergeKind(first, field) };
 }
 
-/** Returns the most general kind if operations use different kinds. */
+/** Returns the kind of a field; the most general one if operations use different kinds. */
 function mergeKind(first: FieldInfo, field: FieldInfo): FieldInfo['kind'] {
   return first.kind === field.kind ? field.kind : 'records';
 }

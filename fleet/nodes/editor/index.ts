@@ -1,6 +1,6 @@
 import type * as Editor from '../../../nodes/editor/index';
 
-/** Editor code of the main package on the same page, for shared fields, selections and operations. */
+/** The editor code of the main package on the same page. It provides fields, selections and operations. */
 declare const gatewayEditor: typeof Editor;
 
 interface Property {
@@ -34,7 +34,7 @@ const findInput = (node: RedNode, name: string): JQuery => $(`#node-${node.type 
 const toTrimmedText = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '');
 const isVariable = (value: string): boolean => /^\$[({].+[)}]$/.test(value);
 
-/** Validates a property: `true`, or the error text. */
+/** Validates a property. Returns `true` or the error text. */
 export function checkProperty(node: RedNode, value: unknown, name: string, _options?: unknown): Verdict {
   const dialog = getDialog(node);
   const property = dialog.properties.find((one) => one.name === name);
@@ -100,7 +100,7 @@ export function openDialog(node: RedNode): void {
   if (dialog.name === 'run') openOperation(node);
 }
 
-/** Suggests names and tags of the inventory of the engine, and shows what matches. */
+/** Suggests the names and tags in the inventory of the engine, and shows what a selection matches. */
 function openSelection(node: RedNode): void {
   // The texts about a selection are in the catalog of the main package.
   const mainNode = asActionNode(node, 'sessions.list');
@@ -132,7 +132,7 @@ export function closeDialog(): void {
 const getAreaOfOperation = (operation: string): string => operation.split('.')[0] ?? '';
 const getShortOperationName = (operation: string): string => operation.split('.').slice(1).join('.');
 
-/** A view of the node for the dialog of an action node, with the table and texts of that node. */
+/** Presents a fleet node as an action node to the dialog code of the main package, with the table and texts of that node. */
 function asActionNode(node: RedNode, operation: string): RedNode {
   const type = `gateway-${getAreaOfOperation(operation)}`;
   const translate = RED.nodes.getType(type)?._ ?? node._;
@@ -152,7 +152,7 @@ function* collectValueSources(): Generator<[string, { type: string; value: strin
   }
 }
 
-/** Fills the menu with all operations by area. Destructive operations have a mark. */
+/** Fills the menu with all operations by area, and marks destructive operations. */
 function openOperation(node: RedNode): void {
   const menu = $('#fleet-operation');
   const stored = toTrimmedText(node['operation']);
@@ -197,7 +197,7 @@ function showOperation(node: RedNode, operation: string): void {
   RED.tray.resize();
 }
 
-/** Creates the rows of an area. Values that were entered for one operation stay for the next one. */
+/** Creates the rows of an area. Values that were entered for one operation are kept for the next one. */
 function createRows(node: RedNode, actionNode: RedNode, newArea: string): void {
   const previousSources = { ...gatewayEditor.readValueSources(node['fields']), ...Object.fromEntries(collectValueSources()) };
   area = newArea;

@@ -12,7 +12,7 @@ import { presetAppliance, inputLabel, actionLabel, outputLabel } from './action-
 
 type Check = (node: RedNode, value: unknown) => true | string | string[];
 
-/** Node-RED calls validators as methods of the node, and accepts an error text only from a function with two parameters. */
+/** Creates a validator. Node-RED calls it as a method of the node, and accepts an error text only from a function with two parameters. */
 function createValidator(check: Check) {
   return function (this: RedNode, value: unknown, _options: unknown): ReturnType<Check> {
     return check(this, value);

@@ -6,7 +6,7 @@ import { getAreaName, findOperation, getNodePorts, type FieldInfo } from '../ope
 
 const MAX_TARGET_LENGTH = 30;
 
-/** Returns the label in the workspace: the name, otherwise the operation and its target. Marks are badges (node-marks.ts). */
+/** Returns the label in the workspace: the name, or else the operation and its target. Marks are badges (node-marks.ts). */
 export function actionLabel(node: RedNode): string {
   if (node.name) return node.name;
   const area = getAreaName(node);
@@ -16,7 +16,7 @@ export function actionLabel(node: RedNode): string {
   return targetTitle(node, verb, operation.fields) ?? applianceTitle(node, verb) ?? verb;
 }
 
-/** Returns what a user must see on the canvas: destroys, rehearsal, dry run, needs approval, or missing fields. */
+/** Returns what a user must see on the canvas: destructive, rehearsal, dry run, needs approval, or missing fields. */
 export function findNodeMarks(node: RedNode): string[] {
   const operation = findOperation(node, node.operation, node.operationType);
   if (!operation) return [];
@@ -37,21 +37,21 @@ function missingFieldsMark(node: RedNode, fields: Record<string, FieldInfo>): st
   return missing.length > 0 ? node._('status.needs', { field: missing.join(', ') }) : '';
 }
 
-/** Uses the word order from the catalog, if the operation has one there. */
+/** Joins operation and target in the word order of the catalog, if it has one. */
 function targetTitle(node: RedNode, operation: string, fields: Record<string, FieldInfo>): string | undefined {
   const target = findTarget(node, fields);
   if (target === undefined) return undefined;
   return findTitle(node, 'title.of', { target }) ?? node._('title.any', { operation, target });
 }
 
-/** The target is an appliance here, not a user: "Disable vpn-1" would be misleading. */
+/** Returns the title of an operation whose target is an appliance and not a user: "Disable vpn-1" would be misleading. */
 function applianceTitle(node: RedNode, operation: string): string | undefined {
   const target = findApplianceName(node);
   if (target === undefined) return undefined;
   return findTitle(node, 'title.at', { target }) ?? node._('title.any', { operation, target });
 }
 
-/** Node-RED returns the key if the catalog does not have it. */
+/** Returns a text of the catalog, or undefined, because Node-RED returns the key if there is no text. */
 function findTitle(node: RedNode, prefix: string, values: { target: string }): string | undefined {
   const key = `${prefix}.${getAreaName(node)}.${String(node.operation)}`;
   const title = node._(key, values);
@@ -86,7 +86,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Names the appliance only if the flows have several. */
+/** Returns the appliance name only if the flows have several appliances. */
 function findApplianceName(node: RedNode): string | undefined {
   if (typeof node.inventory === 'string' && node.inventory !== '') return typeof node.select === 'string' ? node.select : undefined;
   if (typeof node.appliance !== 'string' || node.appliance === '' || node.applianceFrom === 'msg') return undefined;
@@ -98,7 +98,7 @@ function findApplianceName(node: RedNode): string | undefined {
   return typeof appliance?.name === 'string' && appliance.name !== '' ? appliance.name : undefined;
 }
 
-/** The inventory counts if the node has one. */
+/** Whether the node rehearses. The inventory decides if the node has one. */
 function isRehearsal({ inventory, appliance }: RedNode): boolean {
   const id = typeof inventory === 'string' && inventory !== '' ? inventory : appliance;
   const rehearsal = typeof id === 'string' ? RED.nodes.node(id)?.rehearsal : undefined;
@@ -118,7 +118,7 @@ export function inputLabel(node: RedNode): string {
   return node._('action.port-message');
 }
 
-/** Sets the appliance of a new node to the one that its tab uses most. Node-RED also calls this for pasted nodes, which keep theirs. */
+/** Gives a new node the appliance that its tab uses most. A pasted node, for which Node-RED calls this too, keeps its appliance. */
 export function presetAppliance(node: RedNode): void {
   if (toPropertyText(node.appliance) + toPropertyText(node.inventory) !== '' || node.applianceFrom === 'msg') return;
   node.appliance = guessAppliance(node) ?? '';

@@ -49,7 +49,7 @@ export function checkPollInterval(node: RedNode, value: unknown): Verdict {
   return text === '' || isVariableReference(text) || (seconds > 0 && seconds <= 86_400) ? true : node._('check.every');
 }
 
-/** Returns all errors in the fields of a closed node. In an open dialog, each row shows its own error. */
+/** Returns all field errors of a node whose dialog is closed. In an open dialog, each row shows its own error. */
 export function checkFields(node: RedNode, value: unknown): true | string[] {
   if (isBeingEdited(node)) return true;
   const entries = readValueSources(value);
@@ -66,7 +66,7 @@ export function checkFields(node: RedNode, value: unknown): true | string[] {
   return all.length === 0 ? true : all;
 }
 
-/** Assumes that credentials exist until the editor has loaded them. */
+/** Returns whether a credential exists. True until the editor has loaded the credentials. */
 function hasCredential(node: RedNode, name: string): boolean {
   if (!node.credentials) return true;
   return Boolean(node.credentials[name]) || node.credentials[`has_${name}`] === true;

@@ -20,14 +20,14 @@ import {
 } from '../operation-table';
 import { renderMarkup, showError, toPropertyText } from '../text';
 
-/** A menu must open after the dialog has slid in, or it has the wrong position. */
+/** Time in which a dialog slides in. A menu that opens earlier has the wrong position. */
 const DIALOG_SLIDE_MS = 350;
 
 let rows: FieldRow[] = [];
-/** Whether the dialog leads through the required fields of a new node. */
+/** Whether the dialog guides the user through the required fields of a new node. */
 let isGuided = false;
 let tools: FieldTools | undefined;
-/** The operation whose rows are visible; 'later' for one that only a message knows. */
+/** The operation whose rows are visible; 'later' if only a message selects it. */
 let shownOperation: OperationInfo | 'later' | undefined;
 
 /** Fills the dialog of an action node. */
@@ -49,7 +49,7 @@ export function openAction(node: RedNode): void {
   if (isNew) setTimeout(offerOperations, DIALOG_SLIDE_MS);
 }
 
-/** Offers to wire a new node, and a node that a webhook can lead to. */
+/** Offers to wire a new node, and to answer a webhook that leads to the node. */
 function attachFlowOffers(node: RedNode, isNew: boolean): void {
   let hasHttp = false;
   RED.nodes.eachNode(({ type }) => (hasHttp ||= type === 'http in'));
@@ -66,7 +66,7 @@ function attachFlowOffers(node: RedNode, isNew: boolean): void {
   show();
 }
 
-/** In a new node, opens the picker of the next required field, until the user does something else. */
+/** Opens the picker of the next required field of a new node, until the user does something else. */
 function startNextField(node: RedNode): void {
   if (!isGuided || $('.gateway-panel:visible, .red-ui-typedInput-options:visible').length > 0) return;
   const next = rows.find((row) => row.currentField?.required && row.get() === undefined && tools?.hasPicker(row));
@@ -82,7 +82,7 @@ function offerOperations(): void {
   if (trigger.is(':visible') && $('.red-ui-typedInput-options:visible, .gateway-panel').length === 0) trigger.trigger('click');
 }
 
-/** Stores the fields and secrets. Node-RED stores all other inputs. */
+/** Stores the fields and secrets. Node-RED itself stores all other inputs. */
 export function saveAction(node: RedNode): void {
   const entries: ValueSources = {};
   for (const row of sortAsStored(node)) {
@@ -98,7 +98,7 @@ export function saveAction(node: RedNode): void {
   node.fields = entries;
 }
 
-/** Keeps the stored order, because another order would count as a change. */
+/** Returns the rows in their stored order, because another order would count as a change. */
 function sortAsStored(node: RedNode): FieldRow[] {
   const names = Object.keys(readValueSources(node.fields));
   const position = (row: FieldRow): number => (names.includes(row.name) ? names.indexOf(row.name) : names.length);
@@ -123,7 +123,7 @@ function collectValueSources(): ValueSources {
   );
 }
 
-/** Operations whose body replaces the resource at their path. */
+/** Operations whose body replaces the resource at a path. */
 const REPLACING_OPERATIONS = ['update', 'ensure', 'put'];
 
 function findBodyRow(): FieldRow | undefined {
@@ -131,7 +131,7 @@ function findBodyRow(): FieldRow | undefined {
   return changes ? rows.find(({ currentField: field }) => field?.editor === 'resource') : undefined;
 }
 
-/** Collects the literal texts of the rows, because some pickers depend on them. */
+/** Collects the literal texts of the rows, because some pickers depend on other fields. */
 function collectLiteralTexts(): Record<string, string> {
   return Object.fromEntries(
     rows.flatMap((row) => {
@@ -191,7 +191,7 @@ function openOperation(node: RedNode): void {
   labelTypedInput(input);
 }
 
-/** Creates the menu of operations with a mark on destructive ones. An unknown stored name stays selectable. */
+/** Creates the menu of operations and marks destructive ones. A stored unknown name stays selectable. */
 function createOperationType(node: RedNode): TypedInputType {
   const operations = getOperations(node);
   const options = sortByGroup(node, Object.keys(operations)).map((value) => ({ value, label: createOperationLabel(node, value) }));
@@ -201,7 +201,7 @@ function createOperationType(node: RedNode): TypedInputType {
   return { value: 'op', label: node._('action.operation'), icon: 'fa fa-list-ul', options };
 }
 
-/** The operations of the configuration by what a user wants to do. The first of a group is its usual one. */
+/** Groups the operations of the configuration by what a user wants to do. The first of a group is the usual one. */
 const CONFIG_GROUPS: Readonly<Record<string, readonly string[]>> = {
   read: ['get', 'list'],
   change: ['ensure', 'ensure-all', 'update'],
@@ -301,7 +301,7 @@ function openFailures(node: RedNode): void {
   show();
 }
 
-/** Returns the number of outputs, or a JSON map from old to new outputs that lets Node-RED move the wires. */
+/** Returns the number of outputs, or a JSON map from old to new outputs with which Node-RED moves the wires. */
 function toOutputsProperty(before: readonly OutputPort[], after: readonly OutputPort[]): string {
   if (before.every((port, index) => index >= after.length || after[index] === port)) return String(after.length);
   const moved = before.map((port, index) => [index, after.indexOf(port)]);

@@ -14,7 +14,7 @@ const SET_FIELDS = [
   ['apiKey', 'password', 'appliance.api-key'],
   ['signingKey', 'password', 'appliance.signing-key'],
 ] as const;
-/** The first fields of a set are visible; the others are in a fold. */
+/** Number of visible fields of a credential set; the others are in a fold. */
 const VISIBLE_FIELDS = 2;
 
 const toCredentialName = (name: string, set: number): string => (set === 0 ? name : `${name}_${set}`);
@@ -29,7 +29,7 @@ export const inventoryCredentials: Record<string, { type: string }> = Object.fro
 const TESTED_PROPERTIES = ['source', 'file', 'list', 'defaults', 'secrets', 'prefix', 'secretsFolder', 'sets', 'tls', 'proxy', 'rehearsal'];
 const CHECKED_PROPERTIES = ['file', 'list', 'defaults', 'secretsFolder', 'sets'] as const;
 
-/** Checks a property. Properties of another source are always valid. */
+/** Checks a property. Properties of an unselected source are always valid. */
 export function checkInventory(node: RedNode, value: unknown, property: string): true | string {
   const text = toPropertyText(value).trim();
   if (isVariableReference(text)) return true;
@@ -171,7 +171,7 @@ interface TestRow {
   same?: string;
 }
 
-/** Collects the values of the dialog. Untouched secrets are Node-RED's placeholder. */
+/** Collects the values of the dialog. Unchanged secrets are the placeholder of Node-RED. */
 function collectValues(node: RedNode): Record<string, unknown> {
   const properties = Object.fromEntries(TESTED_PROPERTIES.map((property) => [property, readConfigText(property)]));
   const credentials = Object.fromEntries(
@@ -193,7 +193,7 @@ async function testAllAppliances(node: RedNode): Promise<void> {
   container[0]?.scrollIntoView({ block: 'nearest' });
 }
 
-/** Inserts everything as text, because parts of it come from the network. */
+/** Shows the results as plain text, never HTML, because parts of them come from the network. */
 function showTable(node: RedNode, container: JQuery, answer: Extract<ApiResult, { ok: true }>): void {
   const { total, well } = answer;
   $('<div class="gateway-note">')

@@ -6,7 +6,7 @@ import { pluralized, isVariableReference, renderMarkup, showError, toPropertyTex
 
 const COUNT_PROPERTIES = ['atOnce', 'canary', 'maxAppliances'];
 const SHARE_PROPERTIES = ['batch', 'maxFailures'];
-/** Values of a new node. The fold opens if one value is different. */
+/** Values of a new node. The fold is open if a value differs from them. */
 const DEFAULTS: Record<string, string> = { atOnce: '16', canary: '', batch: '', maxFailures: '', maxAppliances: '', data: 'all' };
 
 const PROPERTIES = ['inventory', 'select', 'selectType', 'each', ...Object.keys(DEFAULTS)];
@@ -100,7 +100,7 @@ export function saveManyAppliances(node: RedNode): void {
   for (const property of PROPERTIES) if (node[property] === undefined) $(`#node-input-${property}`).removeAttr('id');
 }
 
-/** Returns the ID of the only inventory, if there is exactly one. */
+/** Returns the id of the inventory if there is exactly one. */
 function guessInventory(): string | undefined {
   const ids: string[] = [];
   RED.nodes.eachConfig(({ id, type }) => void (type === 'gateway-inventory' && ids.push(id)));

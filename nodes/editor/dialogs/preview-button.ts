@@ -43,7 +43,7 @@ function createOptions(node: RedNode, getValueSources: () => ValueSources, route
   };
 }
 
-/** Removes the preview of the previous operation. */
+/** Removes the preview, which belongs to the previous operation. */
 export function clearPreview(): void {
   $('.gateway-preview-place').empty();
 }

@@ -17,7 +17,7 @@ export function attachRehearsalButtons(node: RedNode): void {
   });
 }
 
-/** All texts are inserted as text, because parts come from the configuration. */
+/** Resets the copy or shows its differences, as plain text because parts come from the configuration. */
 async function act(node: RedNode, action: 'reset' | 'compare'): Promise<void> {
   const place = $('.gateway-rehearsal-result').removeClass('gateway-error').text(node._('rehearsal.running'));
   const details = $('.gateway-rehearsal-text').text('');

@@ -1,6 +1,6 @@
 import { hasArea, getFormParts, getCredentialFields } from '../operation-table';
 
-/** Fills the template of each action node from the one shared form. Node-RED reads a template when a dialog opens. */
+/** Fills the template of each action node from the one shared form. Node-RED reads a template when its dialog opens. */
 export function fillFormTemplates(): void {
   RED.events.on('registry:node-type-added', (type) => {
     if (typeof type === 'string' && hasArea(type)) $(`script[data-template-name="${type}"]`).text(createForm(type));
@@ -10,7 +10,7 @@ export function fillFormTemplates(): void {
 const PART_PATTERN = /<!-- (\w+) -->([^]*?)<!-- \/ -->/g;
 const FIELDS_TAG = '<div class="gateway-fields">';
 
-/** Works on text, because a page has twenty types and mostly opens no dialog. */
+/** Builds the form as text, because a page has twenty types and opens few dialogs. */
 function createForm(type: string): string {
   const parts: readonly string[] = getFormParts(type);
   // Node-RED itself reads and stores these inputs. Field rows are created when the dialog opens.

@@ -2,7 +2,7 @@ import { postToAppliance, APPLIANCE_CREDENTIALS, collectDraftNodes, getErrorHead
 import { findConfigInput, readConfigText } from '../dialog-state';
 import { loadPanels } from '../fields/field-tools';
 
-/** Collects the values of the dialog. Untouched secrets are Node-RED's placeholder. */
+/** Collects the values of the dialog. Unchanged secrets are the placeholder of Node-RED. */
 function collectValues(node: RedNode): Record<string, unknown> {
   return {
     id: node.id,

@@ -12,7 +12,7 @@ const KINDS_BY_PROPERTY: Record<string, readonly string[]> = {
   days: ['certificate'],
 };
 
-/** Checks a property of a watch. Properties of another kind are always valid. */
+/** Checks a property of a watch. Properties of an unselected kind are always valid. */
 export function checkWatch(node: RedNode, value: unknown, property: string): true | string {
   const kinds = KINDS_BY_PROPERTY[property];
   if (kinds && !kinds.includes(toPropertyText(getCurrentValue(node, 'watch')))) return true;
@@ -31,7 +31,7 @@ export function checkWatch(node: RedNode, value: unknown, property: string): tru
   }
 }
 
-/** Returns whether the text is a non-empty JSON array or object. The runtime checks its content. */
+/** Returns whether a text is a non-empty JSON array or object. Only the runtime checks its content. */
 function isNonEmptyJson(text: string, isList: boolean): boolean {
   try {
     const value: unknown = JSON.parse(text);

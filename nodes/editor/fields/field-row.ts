@@ -9,13 +9,13 @@ import { renderMarkup, showError } from '../text';
 export class FieldRow implements ToolTarget {
   private readonly elements: RowElements;
   private readonly input: JQuery;
-  /** Node-RED's own input for the credential of a secret field. */
+  /** The Node-RED input for the credential of a secret field. */
   private readonly credentialInput: JQuery;
-  /** The typed value. It survives while the row is hidden or shows another type. */
+  /** The typed value. It is kept while the row is hidden or shows another type. */
   private valueSource: ValueSource | undefined;
   private field: FieldInfo | undefined;
   private defaultText = '';
-  /** True while the row itself changes its input. */
+  /** True while the row itself changes its input, not the user. */
   private isUpdating = false;
   /** True after a click turned the row into a literal, until the user enters a value. */
   private isLiteralStarted = false;
@@ -51,7 +51,7 @@ export class FieldRow implements ToolTarget {
     this.elements.container.hide();
   }
 
-  /** Shows the row at the end of `parent`, with the typed value if the field accepts it. */
+  /** Shows the row at the end of `parent`, with the value if the field accepts it. */
   show(field: FieldInfo, parent: JQuery): void {
     this.field = field;
     this.elements.container.appendTo(parent).show();
@@ -68,14 +68,14 @@ export class FieldRow implements ToolTarget {
     this.refresh();
   }
 
-  /** Sets the text of the default source. It changes when other rows change. */
+  /** Sets the text of the default source, which changes when other rows change. */
   setDefault(text: string): void {
     this.defaultText = text;
     this.elements.container.find('.gateway-default').text(text).attr('title', text);
     if (this.field) labelControls(this.elements.container, this.label(this.field));
   }
 
-  /** Returns the entry to store in `fields`, or undefined for the default. A secret is not part of it. */
+  /** Returns the entry to store in `fields`; undefined for the default. A secret is never part of it. */
   get(): ValueSource | undefined {
     if (!this.field || this.type === DEFAULT_VALUE_TYPE || !this.valueSource) return undefined;
     return this.type === 'cred' ? { type: 'cred', value: '' } : { ...this.valueSource };
@@ -92,17 +92,17 @@ export class FieldRow implements ToolTarget {
     return this.field;
   }
 
-  /** The element that tools add their panels to. */
+  /** The element to which tools add their panels. */
   get element(): JQuery {
     return this.elements.container;
   }
 
-  /** The text input of a literal. */
+  /** The text input of a literal value. */
   get textBox(): JQuery {
     return this.elements.container.find('.red-ui-typedInput-input');
   }
 
-  /** Passes the secret to Node-RED's credentials, or removes it if the row has no secret. */
+  /** Passes the secret to the credentials of Node-RED, or removes it if the row has no secret. */
   storeSecret(): void {
     const secret = this.get()?.type === 'cred' ? this.secret : '';
     // Node-RED keeps a credential that has no input. An empty input would count as a change.
@@ -110,7 +110,7 @@ export class FieldRow implements ToolTarget {
     else this.credentialInput.val(secret);
   }
 
-  /** Turns the row into a literal and focuses it. A choice opens its menu. */
+  /** Turns the row into a literal value and focuses it. A choice opens its menu. */
   startLiteral(): void {
     const [literal] = this.field ? getValueTypes(this.field) : [];
     if (literal === undefined || this.type !== DEFAULT_VALUE_TYPE) return;
@@ -167,7 +167,7 @@ export class FieldRow implements ToolTarget {
     this.onChange();
   }
 
-  /** Node-RED keeps the text when the type changes. A secret must not become a property name. */
+  /** Clears the text when the type changes, because Node-RED keeps it and a secret must not become a property name. */
   private keepSecretApart(): void {
     const type = this.input.typedInput('type');
     const previousType = this.type;

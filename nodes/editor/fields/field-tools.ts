@@ -7,7 +7,7 @@ import { getAllFields, getAreaName, type FieldInfo } from '../operation-table';
 /** A field that tools can fill. */
 export interface ToolTarget extends PanelTarget {
   readonly currentField: FieldInfo | undefined;
-  /** Turns a field with the default source into a literal. */
+  /** Turns a field with the default source into a literal value. */
   startLiteral(): void;
 }
 
@@ -33,7 +33,7 @@ export function getToolNames(field: FieldInfo): ToolName[] {
   return tools;
 }
 
-/** The global that panels.js defines. */
+/** The global variable that panels.js defines. */
 declare const gatewayPanels: Panels;
 
 /** Loads panels.js, which only open dialogs need. */
@@ -67,7 +67,7 @@ export class FieldTools {
     return button.attr('data-tool', tool).on('mousedown', (event) => event.preventDefault());
   }
 
-  /** Opens the picker of a row that a click turned into a literal. */
+  /** Opens the picker of a row that a click turned into a literal value. */
   onLiteralStarted(target: ToolTarget): void {
     const tool =
       target.currentField &&
@@ -85,7 +85,7 @@ export class FieldTools {
     else target.startLiteral();
   }
 
-  /** Loads the panels early, for users who have the permission to use them. */
+  /** Loads the panels early for users who have the permission to use them. */
   preload(target: ToolTarget): void {
     if (target.currentField && getToolNames(target.currentField).length > 0 && RED.user.hasPermission('gateway-appliance.write'))
       loadPanels().catch(() => undefined);

@@ -6,7 +6,7 @@ import { getValueTypes, type ValueSource } from './value-types';
 
 type JsonObject = Record<string, unknown>;
 
-/** Returns the error of one field, or undefined. Without an entry, the value comes from the default source. */
+/** Returns the error of one field; undefined if there is none. A field without an entry uses its default source. */
 export function checkField(node: RedNode, field: FieldInfo, entry: ValueSource | undefined, hasSecret: boolean): string | undefined {
   if (entry) return checkEntry(node, field, entry, hasSecret);
   return field.required && field.guard ? node._('check.needed') : undefined;

@@ -27,7 +27,7 @@ const KIND_ICONS: Record<FieldInfo['kind'], string> = {
   data: 'fa-file-o',
   content: 'fa-file-code-o',
 };
-/** A guard is a limit (number) or a folder (text). */
+/** The icon of a guard by its kind: a limit is a number, a folder is a text. */
 const GUARD_ICONS: Partial<Record<FieldInfo['kind'], string>> = { number: 'fa-shield', amount: 'fa-shield', text: 'fa-folder-open-o' };
 
 function getFieldIcon(field: FieldInfo): string {
@@ -69,7 +69,7 @@ export function labelRow({ container, label, input }: RowElements, field: FieldI
   });
 }
 
-/** Gives Node-RED's buttons an accessible name: the label of the field and the current value. */
+/** Names the buttons of Node-RED for screen readers: the label of the field and the current value. */
 export function labelControls(row: JQuery, label: string): void {
   const type = row.find('.red-ui-typedInput-type-select');
   type.attr('aria-label', `${label}: ${type.attr('title') ?? ''}`);
@@ -80,7 +80,7 @@ export function labelControls(row: JQuery, label: string): void {
   row.find('.gateway-tool').each((_, button) => button.setAttribute('aria-label', `${label}: ${button.title}`));
 }
 
-/** Node-RED inserts the texts of a form after `oneditprepare`, so the catalog is the fallback. */
+/** Returns the text of a label. The catalog is the fallback, because Node-RED inserts form texts after `oneditprepare`. */
 function readLabelText(label: JQuery): string {
   return label.text().trim() || RED._(label.find('[data-i18n]').attr('data-i18n') ?? '');
 }

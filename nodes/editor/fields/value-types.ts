@@ -1,6 +1,6 @@
 import type { FieldInfo } from '../operation-table';
 
-/** A value as stored in the flow file (contract, section 3). */
+/** A field value as stored in the flow file (contract, section 3). */
 export interface ValueSource {
   type: string;
   value: string;
@@ -9,12 +9,12 @@ export interface ValueSource {
 /** The property `fields` of a node: one entry for each field without the default source. */
 export type ValueSources = Record<string, ValueSource>;
 
-/** Accepts any value, because an imported flow can hold anything. */
+/** Reads the stored value sources. An imported flow can hold anything, so any value is accepted. */
 export function readValueSources(value: unknown): ValueSources {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ValueSources) : {};
 }
 
-/** The type of a field without an entry. It is never stored. */
+/** The type of a field without an entry. This type is never stored. */
 export const DEFAULT_VALUE_TYPE = 'default';
 
 const LITERAL_TYPES: Record<FieldInfo['kind'], readonly string[]> = {
@@ -38,7 +38,7 @@ export function getValueTypes(field: FieldInfo): string[] {
   return [...(field.secret ? ['cred'] : LITERAL_TYPES[field.kind]), ...DYNAMIC_TYPES];
 }
 
-/** Describes the default source of a field, as the runtime resolves it (contract, "Where a field's value comes from"). */
+/** Describes where a field gets its value by default, as the runtime does it (contract, "Where a field's value comes from"). */
 export function describeDefaultSource(node: RedNode, name: string, field: FieldInfo, isWholePayload: boolean): string {
   const property = `msg.payload.${name}`;
   if (field.guard) {

@@ -2,7 +2,7 @@ import { compareDesired } from '../../../src/change/compare';
 import type { OpenPanel, PanelOptions } from './types';
 import { pluralized, renderMarkup } from '../text';
 
-/** Loads the current resource into an empty body, and shows the differences below the field. */
+/** Loads the current resource into an empty body, or shows the differences to a filled one below the field. */
 export function openCurrentComparison(options: PanelOptions): OpenPanel {
   const { node, target } = options;
   const panel = $('<div class="gateway-panel gateway-difference" role="status" aria-live="polite">');
@@ -77,7 +77,7 @@ function renderDifferences(node: RedNode, panel: JQuery, current: Record<string,
 
 const formatValue = (value: unknown): string => (value === undefined || value === null ? '–' : JSON.stringify(value));
 
-/** Removes links, which have their own paths, and masked secrets. */
+/** Removes links, which have separate paths, and masked secrets. */
 function withoutLinks(resource: unknown): Record<string, unknown> {
   if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) return {};
   const isLink = (value: unknown): boolean => typeof value === 'object' && value !== null && 'href' in value;

@@ -45,7 +45,7 @@ export async function runConnectionTest(options: ConnectionTestOptions): Promise
   resultBox.reveal();
 }
 
-/** The result below the button. All texts are inserted as text, because parts come from the network. */
+/** Shows the result below the button as plain text, never HTML, because parts come from the network. */
 class ResultBox {
   constructor(private readonly container: JQuery) {}
 
@@ -84,7 +84,7 @@ function showSystem(node: RedNode, box: ResultBox, answer: ApiResult & { ok: tru
   if (button) box.add($('<div class="gateway-test-text">').append(button));
 }
 
-/** Clock differences up to this do not affect one-time codes. */
+/** Largest difference of clocks that does not affect one-time codes. */
 const MAX_SAME_CLOCK_SECONDS = 5;
 const MIN_FAR_CLOCK_SECONDS = 30;
 
@@ -127,7 +127,7 @@ function showFailure(options: ConnectionTestOptions, box: ResultBox, answer: Api
   box.reveal();
 }
 
-/** Shows the certificate chain, so that a person can compare the fingerprints. */
+/** Shows the certificate chain, so that a person can compare fingerprints. */
 function showChain(options: ConnectionTestOptions, box: ResultBox, { chain, names, trust, hinders }: UntrustedChain): void {
   const { node, undoSteps } = options;
   const list = $('<ol class="gateway-chain">');

@@ -16,7 +16,7 @@ import type { OpenPanel, PanelOptions, PanelTarget } from './types';
 import { openValuePicker } from './value-picker';
 import { createToolButton, pluralized } from '../text';
 
-/** The count starts after this pause in typing. */
+/** Pause in typing after which the count starts. */
 const COUNT_PAUSE_MS = 400;
 
 /** Shows the filter as rows of field, operator, and value instead of JSON. */
