@@ -26,7 +26,7 @@ const DELAY_MS = 50;
 const GOAL_S = 5;
 const USER = 'j.doe';
 const SECTION = '\n## A user is ended everywhere\n';
-const fromDist = (/** @type {string[]} */ ...path) => require(join(root, 'dist', 'src', ...path));
+const fromDist = (/** @type {string[]} */ ...path) => require(join(root, 'dist', 'compiled', 'src', ...path));
 
 /** Starts appliances with one session of the user each. @param {{ count: number }} options */
 async function appliances({ count }) {

@@ -8,12 +8,12 @@ import { loadBenchmarkServer } from './server/load.mjs';
 
 const require = createRequire(import.meta.url);
 /** @type {typeof import('../src/simulator/certificate.js')} */
-const { selfSigned } = require('../dist/src/simulator/certificate.js');
+const { selfSigned } = require('../dist/compiled/src/simulator/certificate.js');
 const { BENCHMARK_SYSTEM_INFORMATION, BENCHMARK_KEY } = await loadBenchmarkServer();
 /** @type {typeof import('../src/simulator/options.js')} */
-const { resolveOptions } = require('../dist/src/simulator/options.js');
+const { resolveOptions } = require('../dist/compiled/src/simulator/options.js');
 /** @type {typeof import('../src/simulator/generated-sessions.js')} */
-const { generateSession } = require('../dist/src/simulator/generated-sessions.js');
+const { generateSession } = require('../dist/compiled/src/simulator/generated-sessions.js');
 
 const tls = selfSigned(['127.0.0.1']);
 const settings = resolveOptions({});

@@ -33,7 +33,8 @@ export async function measureStart(withNodes) {
 /** Megabytes that npm installs: the files of the package and of its runtime dependencies. */
 export function installedMegabytes() {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const own = ['dist', 'examples', 'package.json', 'README.md'].map((name) => sizeOf(join(root, name)));
+  const published = ['dist/chunks', 'dist/nodes', 'dist/src', 'examples', 'package.json', 'README.md'];
+  const own = published.map((name) => sizeOf(join(root, name)));
   /** @type {Map<string, number>} */
   const seen = new Map();
   const add = (/** @type {string} */ name, /** @type {string} */ from) => {

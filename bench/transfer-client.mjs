@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 const { url, ca, operation, input } = JSON.parse(process.argv[2]);
 const load = createRequire(import.meta.url);
 const library = process.env.GATEWAY_LIBRARY ?? '../dist/src';
-const { Gateway } = load(`${library}/gateway.js`);
+const { Gateway } = load(`${library}/index.js`);
 
 const gateway = new Gateway({ url, realm: 'r', username: 'u', password: 'p', tls: { ca } });
 // An idle process has already sent a request to the appliance.

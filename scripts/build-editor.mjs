@@ -70,6 +70,6 @@ export async function buildEditor({ root, compiled, out }) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const root = fileURLToPath(new URL('..', import.meta.url));
-  const [compiled = `${root}dist`, out = `${compiled}/nodes`] = process.argv.slice(2);
+  const [compiled = `${root}dist/compiled`, out = `${root}dist/nodes`] = process.argv.slice(2);
   await buildEditor({ root, compiled, out });
 }

@@ -1,11 +1,13 @@
 // @ts-check
-// Builds the library, the nodes (tsc) and the editor half. It writes beside dist/ and renames at the end, so that a running demo survives.
+// Builds dist/: the bundles and types of library, nodes and simulator, and the editor half. dist/compiled/ has a file per source, for tools and
+// tests; it is not published. The build writes beside dist/ and renames at the end, so that a running demo survives.
 import { performance } from 'node:perf_hooks';
 import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { buildEditor, readAreas } from './build-editor.mjs';
+import { bundlePackage } from './bundle.mjs';
 import { updateDocs } from './docs/index.mjs';
 import { createOperationInputs } from './operation-inputs.mjs';
 
@@ -19,13 +21,16 @@ for (const folder of [fresh, previous]) rmSync(folder, { recursive: true, force:
 
 // The compiler is started by its file, because `tsc` could be another program under npm.
 const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig.json`, '--outDir', fresh], { stdio: 'inherit' });
+const compiled = `${fresh}/compiled`;
+const folders = ['--outDir', compiled, '--declarationDir', fresh];
+const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig.json`, ...folders], { stdio: 'inherit' });
 if (status !== 0) process.exit(status ?? 1);
 
-await buildEditor({ root, compiled: fresh, out: `${fresh}/nodes` });
-updateDocs(root, fresh);
+await bundlePackage(root, fresh);
+await buildEditor({ root, compiled, out: `${fresh}/nodes` });
+updateDocs(root, compiled);
 
-writeFileSync(`${fresh}/src/areas/operation-inputs.d.ts`, createOperationInputs(readAreas(fresh)));
+writeFileSync(`${fresh}/src/areas/operation-inputs.d.ts`, createOperationInputs(readAreas(compiled)));
 for (const command of ['simulator', 'conformance']) chmodSync(`${fresh}/src/${command}/cli.js`, 0o755);
 
 if (existsSync(dist)) renameSync(dist, previous);

@@ -32,6 +32,7 @@ export function ensureBuilt() {
       'tsconfig.json',
       'scripts/build.mjs',
       'scripts/build-editor.mjs',
+      'scripts/bundle.mjs',
       'scripts/docs',
       'scripts/editor',
     ])

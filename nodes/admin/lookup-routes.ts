@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { areas } from '../../src/areas';
 import { selectFirstItems, listObjects, type LookupItem, type RunReadOperation } from '../../src/areas/object-lookup';
 import { readLinks } from '../../src/areas/links';
 import { parseSessionFilter } from '../../src/areas/sessions/session-filter';
 import { badInput } from '../../src/model/error';
+import { locateBuiltFile } from '../../src/files/package-folder';
 import type { Gateway } from '../../src/gateway';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { redactSecrets } from '../../src/model/redaction';
@@ -51,7 +51,7 @@ export function registerLookupRoutes(red: NodeAPI): void {
   );
   let script: string | undefined;
   red.httpAdmin.get('/gateway-appliance/panels.js', red.auth.needsPermission('gateway-appliance.write'), (_request, response) => {
-    script ??= readFileSync(join(__dirname, '..', 'panels.js'), 'utf8');
+    script ??= readFileSync(locateBuiltFile('nodes', 'panels.js'), 'utf8');
     response.type('application/javascript').set('Cache-Control', 'no-cache').send(script);
   });
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { badInput, asGatewayError } from '../../src/model/error';
+import { locateBuiltFile } from '../../src/files/package-folder';
 import type { Gateway } from '../../src/gateway';
 import type { JsonObject } from '../../src/model/json';
 import { decideWaitingPlan, setWaitingListener } from '../action/approvals';
@@ -27,7 +27,7 @@ export function registerOverviewRoutes(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/undo', (body, signal, user) => answer(() => undo(red, body, signal, user)));
   let script: string | undefined;
   red.httpAdmin.get('/gateway-appliance/sidebar.js', red.auth.needsPermission('gateway-appliance.read'), (_request, response) => {
-    script ??= readFileSync(join(__dirname, '..', 'sidebar.js'), 'utf8');
+    script ??= readFileSync(locateBuiltFile('nodes', 'sidebar.js'), 'utf8');
     response.type('application/javascript').set('Cache-Control', 'no-cache').send(script);
   });
   publishChanges(red);

@@ -54,9 +54,9 @@ export function updateDocs(root, compiled) {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   if (process.argv.includes('--check')) {
-    const stale = findStalePages(root, createPages(root, readAreas(`${root}dist`)));
+    const stale = findStalePages(root, createPages(root, readAreas(`${root}dist/compiled`)));
     if (stale.length > 0) console.error(`Out of date, run npm run build: ${stale.join(', ')}`);
     process.exit(stale.length > 0 ? 1 : 0);
   }
-  updateDocs(root, `${root}dist`);
+  updateDocs(root, `${root}dist/compiled`);
 }

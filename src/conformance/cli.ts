@@ -13,3 +13,6 @@ void runConformanceCommand(process.argv.slice(2), {
 }).then((code) => {
   process.exitCode = code;
 });
+
+// esbuild takes a file without exports for CommonJS.
+export {};

@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
+import { locateBuiltFile } from '../files/package-folder';
 import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
@@ -38,14 +38,14 @@ export interface RunningCopy {
 export type LaunchCopy = (options: CopyOptions, signal: AbortSignal) => Promise<RunningCopy>;
 
 /** The code of a copy is in the simulator, which the library does not import. */
-const PROCESS_FILE = join(__dirname, '../simulator/copy/copy-process.js');
+const PROCESS_FILE = ['src', 'simulator', 'copy', 'copy-process.js'];
 const MAX_START_MS = 60_000;
 /** A copy needs no credentials of its parent. Windows needs SystemRoot for random numbers. */
 const PASSED_VARIABLES = ['PATH', 'SystemRoot', 'TZ'];
 
 /** Starts a copy in a process that ends with this one. Errors: `BAD_CONFIG` with the reason, `TIMEOUT`, `ABORTED`. */
 export const launchCopyProcess: LaunchCopy = async (options, signal) => {
-  const child = fork(PROCESS_FILE, [], {
+  const child = fork(locateBuiltFile(...PROCESS_FILE), [], {
     // They keep the memory of a copy near the size of its snapshot. The copy sets more of them, but these save most from the start.
     execArgv: ['--max-semi-space-size=1', '--no-opt'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -183,3 +183,6 @@ main().catch((error: unknown) => {
   process.stderr.write(`gateway-simulator: ${toErrorText(error)}\n`);
   process.exit(1);
 });
+
+// esbuild takes a file without exports for CommonJS.
+export {};

@@ -48,11 +48,11 @@ exports.areas.push(area({
 }));
 `;
 
-/** Copies the built package (or the one in GATEWAY_PACKAGE) to `folder`, adds the trial area and builds its editor half anew. */
+/** Copies the compiled package to `folder`, adds the trial area and builds its editor half anew. */
 export async function trialPackage(folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true });
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));
-  cpSync(join(process.env.GATEWAY_PACKAGE ?? root, 'dist'), join(folder, 'dist'), { recursive: true });
+  cpSync(join(root, 'dist', 'compiled'), join(folder, 'dist'), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   appendFileSync(join(folder, 'dist', 'src', 'areas', 'index.js'), AREA);
   await buildEditor({ root, compiled: join(folder, 'dist'), out: join(folder, 'dist', 'nodes') });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Gateway } from '../../src/gateway';
 import { ExchangeLog, MAX_LOGGED_EXCHANGES, type ExchangeLogEntry } from '../../src/http/exchange-log';
 import { collectFindings } from '../../src/areas/support/findings';
-import { findPackageVersion } from '../../src/areas/support/versions';
+import { findPackage } from '../../src/files/package-folder';
 import { Counters, toCounterValues } from '../../src/model/counters';
 import { checkSettings, type Settings } from '../../src/model/settings';
 import { redactSettings } from '../../src/model/redacted-settings';
@@ -276,8 +276,8 @@ describe('a support bundle', () => {
     writeFileSync(place('a', 'b', 'package.json'), 'null');
     writeFileSync(place('a', 'b', 'c', 'package.json'), JSON.stringify({ name: own, version: 7 }));
     writeFileSync(place('a', 'b', 'c', 'd', 'package.json'), '{');
-    expect(findPackageVersion(place('a', 'b', 'c', 'd'))).toBe('1.2.3');
-    expect(findPackageVersion(createTemporaryFolder())).toBe('unknown');
+    expect(findPackage(place('a', 'b', 'c', 'd'))).toEqual({ folder: root, version: '1.2.3' });
+    expect(findPackage(createTemporaryFolder())).toBeUndefined();
   });
 
   it('a support bundle sends nothing more after a rejected login, skips roles without a realm, and can be canceled', async () => {

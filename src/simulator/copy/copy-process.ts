@@ -36,3 +36,6 @@ process.on('message', (request: CopyRequest) => void answer(request));
 process.on('disconnect', () => process.exit());
 // Ctrl-C reaches the whole group of processes. The copy ends after the process that uses it.
 process.on('SIGINT', () => undefined);
+
+// esbuild takes a file without exports for CommonJS.
+export {};
