@@ -33,7 +33,7 @@ it('a copy of a configuration needs at most three times the size of its snapshot
   (await startTestSimulator({ from: createConfiguration() })).save(folder);
   const size = listFiles(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
   // The built file, because the process of a copy is one.
-  const built = join(__dirname, '../../dist/src/rehearsal/copy-launcher.js');
+  const built = join(__dirname, '../../dist/compiled/src/rehearsal/copy-launcher.js');
   const { launchCopyProcess } = createRequire(built)(built) as typeof Launcher;
   const options = { from: folder, username: 'rehearsal', password: 'secret', realm: 'Admin Users', port: 0 };
   const copy = await launchCopyProcess(options, new AbortController().signal);
