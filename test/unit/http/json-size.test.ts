@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { assertParsableJson, MAX_JSON_VALUES } from '../../../src/http/json-size';
+import { assertParsableJson, MAX_JSON_KEYS, MAX_JSON_VALUES } from '../../../src/http/json-size';
 import { gatewayFor, expectFailure } from '../../helpers/simulated-appliance';
 import { httpResponse, startRawServer } from '../../helpers/raw-server';
 import { getThrownCode } from '../../helpers/thrown-error';
@@ -22,6 +22,31 @@ describe('assertParsableJson', () => {
   it('the limit of JSON values allows a list of 30,000 session records', () => {
     const record = JSON.stringify(Object.fromEntries(Array.from({ length: 27 }, (_, index) => [`field-${index}`, 'a value'])));
     expect(codeOf(listOf(record, 30_000))).toBe('none');
+  });
+});
+
+/** An object with that many keys. */
+function objectOf(keyCount: number, toKey: (index: number) => string, separator = ':'): string {
+  const pairs = Array.from({ length: keyCount }, (_, index) => `"${toKey(index)}"${separator}"a value"`);
+  return `{${pairs.join(',')}}`;
+}
+
+describe('the limit of different JSON keys', () => {
+  it.each([
+    ['one object', objectOf(MAX_JSON_KEYS * 1.1, (index) => `key-${index}`), 'LIMIT'],
+    ['one object with spaces around the colons', objectOf(MAX_JSON_KEYS * 1.1, (index) => `key-${index}`, ' \n\t: '), 'LIMIT'],
+    ['keys with an escape at their end', objectOf(MAX_JSON_KEYS * 1.1, (index) => `key-${index}\\"`), 'LIMIT'],
+    [
+      'many objects',
+      listOf('', 1).replace('[]', `[${objectOf(MAX_JSON_KEYS * 1.1, (index) => `${index}`).replaceAll(',', '},{')}]`),
+      'LIMIT',
+    ],
+    ['fewer keys', objectOf(MAX_JSON_KEYS, (index) => `key-${index}`), 'none'],
+    ['the same keys again and again', objectOf(MAX_JSON_KEYS * 3, (index) => `key-${index % 1000}`), 'none'],
+    ['texts that are not keys', JSON.stringify({ a: Array.from({ length: MAX_JSON_KEYS * 2 }, (_, index) => `text ${index}:`) }), 'none'],
+  ])('the limit of different JSON keys applies to %s', (_what, text, code) => {
+    expect([text.length > 1 << 20, codeOf(text)]).toEqual([true, code]);
+    expect(() => JSON.parse(text) as unknown).not.toThrow();
   });
 });
 
