@@ -3,8 +3,8 @@ import { Session } from '../login/session';
 import { asGatewayError, GatewayError } from '../model/error';
 import { processCoordination } from '../model/process-coordination';
 import { Redactor } from '../model/redaction';
-import { trusted } from '../model/safe-message';
-import { checkSettings, isRehearsing, type Settings } from '../model/settings';
+import { safeMessage, trusted } from '../model/safe-message';
+import { checkSettings, isRehearsing, type CheckedSettings, type Settings } from '../model/settings';
 import { listSettingsSecrets } from '../model/settings-secrets';
 import { createRawConnection } from '../run/raw-exchange';
 import { assertLimits, runProbes, type ConformanceLimits, type ConformanceResult } from './check';
@@ -33,6 +33,7 @@ export async function checkConformance(settings: Settings, options: ConformanceO
   if (isRehearsing(settings))
     throw new GatewayError('BAD_CONFIG', 'rehearsal is set. Check the appliance itself without it.', { sent: false });
   const checked = checkSettings(settings);
+  if (options.writes) assertWritesAllowed(checked);
   const redactor = new Redactor().add(...listSettingsSecrets(checked));
   const transport = new Transport(checked);
   const session = new Session(checked, transport, redactor, processCoordination, { isolatedLogin: true });
@@ -53,4 +54,15 @@ export async function checkConformance(settings: Settings, options: ConformanceO
     session.close();
     transport.close();
   }
+}
+
+/** Probes pass no guard rail, so a check with writes keeps to the strictest reading of them. Errors: `LIMIT`; nothing was sent. */
+function assertWritesAllowed({ permissions, dryRun, pin }: CheckedSettings): void {
+  const guard = dryRun ? 'dryRun' : permissions !== 'full' ? `permissions (${permissions})` : pin !== undefined ? 'pin' : undefined;
+  if (guard === undefined) return;
+  throw new GatewayError(
+    'LIMIT',
+    safeMessage`The setting ${trusted(guard)} guards this appliance. A check with writes creates and deletes a user and a role, so it needs settings without guards. Nothing was sent.`,
+    { sent: false, statusReason: 'not-permitted' },
+  );
 }

@@ -166,4 +166,15 @@ describe('checkConformance', () => {
     const error = await expectFailure(checkSimulator({ url: 'https://127.0.0.1:1' }));
     expect(error.code).toBe('CONNECTION');
   });
+
+  it('checkConformance sends nothing with writes if a setting guards the appliance, and reads with it', async () => {
+    const simulator = await startTestSimulator();
+    for (const guard of [{ permissions: 'no-destroy' }, { permissions: 'read-only' }, { dryRun: true }, { pin: '0123456789' }] as const) {
+      const error = await expectFailure(checkSimulator(simulator, { writes: true }, guard));
+      expect(error).toMatchObject({ code: 'LIMIT', details: { sent: false } });
+      expect(error.message).toContain(Object.keys(guard)[0]);
+    }
+    expect(simulator.requests).toEqual([]);
+    expect((await checkSimulator(simulator, {}, { permissions: 'read-only' })).failure).toBeUndefined();
+  });
 });
