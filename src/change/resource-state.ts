@@ -48,7 +48,7 @@ export interface StateAfterWrite {
 /** Nobody undoes the deletion of more resources than this. */
 const MAX_RESOURCES = 10_000;
 /** Keys by which collections identify their items (appliance-api.md). */
-const ITEM_KEYS = ['name', 'username', 'address'];
+export const ITEM_KEYS = ['name', 'username', 'address'];
 /** After these errors a write cannot succeed, or nobody wants it any more. */
 const FATAL_CODES = new Set<ErrorCode>([
   'LOGIN_REJECTED',

@@ -94,6 +94,30 @@ describe('The permission no-destroy', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
+  it('The permission no-destroy rejects a PUT that replaces a linked collection, or an item of a collection that cannot be read', async () => {
+    const linked = await startSimulatorWithGateway({ variants: { collectionInParent: 'link' } }, { permissions: 'no-destroy' });
+    for (const value of [[], null, '', 0]) {
+      const input = { path: 'users/user-roles', body: { 'user-role': value } };
+      expect((await expectFailure(linked.gateway.run('config.update', input))).message).toMatch(/^This PUT removes \/user-role of/);
+    }
+    const hidden = await startSimulatorWithGateway({ variants: { usersAt: 'users', putMerges: false } }, { permissions: 'no-destroy' });
+    const users = 'authentication/auth-servers/auth-server/System%20Local/local/users/user';
+    const error = await expectFailure(hidden.gateway.run('config.update', { path: users, body: { name: 'x', username: 'contractor1' } }));
+    expect(error.message).toMatch(/^This PUT removes \/fullname of .*contractor1\. /);
+    expect([...listWriteLines(linked.simulator), ...listWriteLines(hidden.simulator)]).toEqual([]);
+    await hidden.gateway.run('config.update', { path: 'users/user-roles/user-role/New', body: { name: 'New' } });
+    expect(listWriteLines(hidden.simulator)).toHaveLength(1);
+  });
+
+  it('The permission no-destroy compares a field with its resource if the appliance does not show the field alone', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
+    const path = 'administrators/admin-realms/realm/Admin%20Users/role-mapping-rules/rule';
+    simulator.fault({ match: (request) => request.method === 'GET' && request.path.endsWith('/rule'), status: 404, times: 9 });
+    const error = await expectFailure(gateway.run('config.update', { path, body: { rule: 'none' } }));
+    expect(error.message).toMatch(/^This PUT removes \/rule\/0 of/);
+    expect(listWriteLines(simulator)).toEqual([]);
+  });
+
   it('The permission no-destroy rejects a deletion inside another write', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     const input = { resources: [{ path: ROLE, absent: true }], 'allow-absent': true };
