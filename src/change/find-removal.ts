@@ -149,7 +149,7 @@ class Counterparts {
 /** Returns what identifies an item: its text, or its name, user name or address. */
 function listItemKeys(item: unknown): string[] {
   if (item === undefined || Array.isArray(item)) return [];
-  if (!isObject(item)) return [`text ${String(item)}`];
+  if (!isObject(item)) return [`text ${readText(item)}`];
   return ITEM_KEYS.flatMap((name) => (readText(item[name]) === '' ? [] : [`${name} ${readText(item[name])}`]));
 }
 
