@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../model/json';
 import { toPointerSegment } from '../change/compare';
+import { ResourceKinds, type FieldPattern } from './field-pattern';
 
 /** An object of the configuration: a resource that holds its own name, the last segment of its path. */
 export interface CollectionMember {
@@ -12,14 +13,6 @@ export interface CollectionMember {
   readonly resource: JsonObject;
 }
 
-/** A field of one kind of resource: the path with `*` for names of objects, and the pointer with `*` for positions in a list. */
-interface FieldUse {
-  /** Resources that hold a value in the field. */
-  holders: number;
-  /** By collection: resources that hold the name of a member. */
-  readonly byCollection: Map<string, number>;
-}
-
 /** A field that holds names of members, and the collections they are in. */
 export interface DanglingReference {
   readonly path: string;
@@ -28,39 +21,56 @@ export interface DanglingReference {
   readonly collection: string;
 }
 
-type Visit = (value: string, pattern: string, pointer: string) => void;
+/** Who holds the name of a member: nobody, several resources, or the resource with this number. */
+const NOBODY = -1;
+const SEVERAL = -2;
+
+/** A member, the next member of the same name, and for the first of them the holder of the name. */
+interface IndexedMember extends CollectionMember {
+  readonly sameName: IndexedMember | undefined;
+  holder: number;
+}
 
 const MAX_DEPTH = 200;
 /** Longer texts are not lists of names. */
 const MAX_LIST_TEXT = 1_000_000;
-const MIN_REFERENCES = 3;
-const MAX_OTHER_SHARE = 0.1;
 /** Values that do not name an object. */
 const NO_OBJECT = new Set(['', 'none', 'any', 'all', '*', '-', 'default', 'true', 'false', 'enabled', 'disabled']);
 
-/** Finds members, uses of their names and references in one pass over a configuration. Takes linear time. */
+/**
+ * Finds members, uses of their names and references in one pass over a configuration. Takes linear time. Shares texts with the configuration
+ * and refers to resources by number, so that it takes less than half of the memory of the configuration.
+ */
 export class ConfigurationIndex {
   readonly resources: ReadonlyMap<string, JsonObject>;
+  /** Sorted. */
   readonly paths: readonly string[];
-  readonly members = new Map<string, CollectionMember>();
-  readonly #membersByName = new Map<string, CollectionMember[]>();
-  /** By name: the resource that holds it, or null if several do. */
-  readonly #holderByName = new Map<string, string | null>();
-  readonly #fields = new Map<string, FieldUse>();
-  readonly #referencedCollections = new Set<string>();
+  readonly #members = new Map<string, IndexedMember>();
+  readonly #membersByName = new Map<string, IndexedMember>();
+  readonly #kinds: ResourceKinds;
+  /** The collections that each reference field refers to. */
+  readonly #targets: ReadonlyMap<FieldPattern, string[]>;
+  readonly #referencedCollections: ReadonlySet<string>;
 
   constructor(resources: ReadonlyMap<string, JsonObject>) {
     this.resources = resources;
     this.paths = [...resources.keys()].sort();
-    for (const path of this.paths) this.#addMember(path);
-    for (const path of this.paths) this.#countUses(path);
-    for (const use of this.#fields.values()) for (const collection of findTargets(use)) this.#referencedCollections.add(collection);
+    const collections = new Map<string, string>();
+    for (const path of this.paths) this.#addMember(path, collections);
+    this.#kinds = new ResourceKinds(this.paths, (path) => this.#members.has(path));
+    for (const [number, path] of this.paths.entries()) this.#countUses(path, number);
+    this.#targets = this.#kinds.collectTargets();
+    this.#referencedCollections = new Set([...this.#targets.values()].flat());
+  }
+
+  get members(): ReadonlyMap<string, CollectionMember> {
+    return this.#members;
   }
 
   /** Whether a resource other than the member itself holds its name. */
   isUsed({ name, path }: CollectionMember): boolean {
-    const holder = this.#holderByName.get(name);
-    return holder !== undefined && holder !== path;
+    const holder = this.#membersByName.get(name)?.holder ?? NOBODY;
+    return holder === SEVERAL || (holder !== NOBODY && this.paths[holder] !== path);
   }
 
   /** Whether a field of the configuration refers to members of the collection. */
@@ -70,25 +80,11 @@ export class ConfigurationIndex {
 
   /** Values of reference fields that are not the name of a member. */
   findDanglingReferences(): DanglingReference[] {
-    const targets = new Map<string, string[]>();
-    for (const [field, use] of this.#fields) {
-      const collections = findTargets(use);
-      if (collections.length > 0) targets.set(field, collections);
-    }
-    if (targets.size === 0) return [];
+    if (this.#targets.size === 0) return [];
     const found: DanglingReference[] = [];
-    for (const path of this.paths) {
-      const kind = this.#toKind(path);
-      const seen = new Set<string>();
-      this.#visit(path, (value, pattern, pointer) => {
-        const collections = targets.get(`${kind} ${pattern}`);
-        if (!collections) return;
-        for (const part of splitNames(value, (name) => this.#isMemberOf(name, collections))) {
-          if (NO_OBJECT.has(part.toLowerCase()) || this.#isMemberOf(part, collections) || seen.has(`${pattern} ${part}`)) continue;
-          seen.add(`${pattern} ${part}`);
-          found.push({ path, field: pointer, value: part, collection: collections[0] ?? '' });
-        }
-      });
+    for (const [number, path] of this.paths.entries()) {
+      const fields = this.#kinds.findFields(number);
+      if (fields) this.#addDanglingReferences(path, fields, found);
     }
     return found;
   }
@@ -111,96 +107,81 @@ export class ConfigurationIndex {
   /** The object that a resource is, or is a part of. */
   findOwner(path: string): CollectionMember | undefined {
     for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
-      const member = this.members.get(path.slice(0, end));
+      const member = this.#members.get(path.slice(0, end));
       if (member) return member;
     }
     return undefined;
   }
 
-  #addMember(path: string): void {
+  #addMember(path: string, collections: Map<string, string>): void {
     const resource = this.resources.get(path) ?? {};
     const slash = path.lastIndexOf('/');
-    const name = decodeSegment(path.slice(slash + 1));
-    const key = findKeyField(resource, name);
+    const key = findKeyField(resource, path.slice(slash + 1));
     if (key === undefined) return;
-    const member = { path, name, collection: path.slice(0, slash), key, resource };
-    this.members.set(path, member);
-    const sameName = this.#membersByName.get(name);
-    if (sameName) sameName.push(member);
-    else this.#membersByName.set(name, [member]);
+    const name = resource[key];
+    if (typeof name !== 'string') return;
+    const parent = path.slice(0, slash);
+    let collection = collections.get(parent);
+    if (collection === undefined) collections.set(parent, (collection = parent));
+    const member = { path, name, collection, key, resource, sameName: this.#membersByName.get(name), holder: NOBODY };
+    this.#members.set(path, member);
+    this.#membersByName.set(name, member);
   }
 
-  #countUses(path: string): void {
-    const kind = this.#toKind(path);
-    const ownUses = new Map<string, Set<string>>();
-    this.#visit(path, (value, pattern) => {
-      let collections: Set<string> | undefined;
+  #countUses(path: string, number: number): void {
+    const onText = (value: string, field: FieldPattern | undefined): void => {
       for (const part of splitNames(value, (name) => this.#membersByName.has(name))) {
-        if (NO_OBJECT.has(part) && !this.#membersByName.has(part)) continue;
-        collections ??= ownUses.get(pattern);
-        if (!collections) ownUses.set(pattern, (collections = new Set()));
-        const named = this.#membersByName.get(part);
-        if (!named) continue;
-        const holder = this.#holderByName.get(part);
-        if (holder === undefined) this.#holderByName.set(part, path);
-        else if (holder !== path) this.#holderByName.set(part, null);
-        for (const { collection } of named) collections.add(collection);
+        const first = this.#membersByName.get(part);
+        if (!first && NO_OBJECT.has(part)) continue;
+        field?.countHolder(number);
+        if (first) addHolder(first, number);
+        for (let member = field && first; member; member = member.sameName) field?.countReference(member.collection, number);
       }
-    });
-    for (const [pattern, collections] of ownUses) {
-      const key = `${kind} ${pattern}`;
-      let use = this.#fields.get(key);
-      if (!use) this.#fields.set(key, (use = { holders: 0, byCollection: new Map() }));
-      use.holders++;
-      for (const collection of collections) use.byCollection.set(collection, (use.byCollection.get(collection) ?? 0) + 1);
-    }
-  }
-
-  /** Visits every text of a resource, except the name of the member itself. */
-  #visit(path: string, visit: Visit): void {
+    };
+    const fields = this.#kinds.findFields(number);
     const resource = this.resources.get(path) ?? {};
-    const ownKey = this.members.get(path)?.key;
-    for (const key of Object.keys(resource)) {
-      if (key === ownKey) this.#visitOwnName(path, key);
-      else visitTexts(resource[key], toPointerSegment(key), toPointerSegment(key), 0, visit);
-    }
+    const member = this.#members.get(path);
+    for (const key of Object.keys(resource)) if (key !== member?.key) countTexts(resource[key], fields, key, 0, onText);
+    // The name of a member is a use of other members with that name, but not a reference.
+    const first = member && this.#membersByName.get(member.name);
+    if (first?.sameName) addHolder(first, number);
   }
 
-  /** The name of a member is a use of other members with that name, but not a reference. */
-  #visitOwnName(path: string, key: string): void {
-    const name = this.members.get(path)?.resource[key];
-    if (typeof name !== 'string' || (this.#membersByName.get(name)?.length ?? 0) < 2) return;
-    const holder = this.#holderByName.get(name);
-    if (holder === undefined) this.#holderByName.set(name, path);
-    else if (holder !== path) this.#holderByName.set(name, null);
+  #addDanglingReferences(path: string, fields: FieldPattern, found: DanglingReference[]): void {
+    const resource = this.resources.get(path) ?? {};
+    const ownKey = this.#members.get(path)?.key;
+    const seen = new Map<FieldPattern, Set<string>>();
+    const onText = (value: string, field: FieldPattern, pointer: string): void => {
+      const collections = this.#targets.get(field);
+      if (!collections) return;
+      for (const part of splitNames(value, (name) => this.#isMemberOf(name, collections))) {
+        if (NO_OBJECT.has(part.toLowerCase()) || this.#isMemberOf(part, collections)) continue;
+        let parts = seen.get(field);
+        if (!parts) seen.set(field, (parts = new Set()));
+        if (parts.has(part)) continue;
+        parts.add(part);
+        found.push({ path, field: pointer, value: part, collection: collections[0] ?? '' });
+      }
+    };
+    for (const key of Object.keys(resource))
+      if (key !== ownKey) visitTexts(resource[key], fields.find(key), toPointerSegment(key), 0, onText);
   }
 
   #isMemberOf(name: string, collections: readonly string[]): boolean {
-    return this.#membersByName.get(name)?.some(({ collection }) => collections.includes(collection)) ?? false;
-  }
-
-  /** The path with `*` in place of the names of objects, so that all objects of a collection have the same fields. */
-  #toKind(path: string): string {
-    let kind = '';
-    let start = 0;
-    for (let end = path.indexOf('/', 1); start < path.length; end = path.indexOf('/', start + 1)) {
-      const stop = end === -1 ? path.length : end;
-      kind += this.members.has(path.slice(0, stop)) ? '/*' : path.slice(start, stop);
-      start = stop;
-    }
-    return kind;
+    for (let member = this.#membersByName.get(name); member; member = member.sameName)
+      if (collections.includes(member.collection)) return true;
+    return false;
   }
 }
 
-/** The collections that a field refers to (contract, section 6, "Audit"); empty if it is not a reference. */
-function findTargets({ holders, byCollection }: FieldUse): string[] {
-  return [...byCollection]
-    .filter(([, count]) => count >= MIN_REFERENCES && holders - count <= holders * MAX_OTHER_SHARE)
-    .sort(([, a], [, b]) => b - a)
-    .map(([collection]) => collection);
+function addHolder(member: IndexedMember, number: number): void {
+  if (member.holder === NOBODY) member.holder = number;
+  else if (member.holder !== number) member.holder = SEVERAL;
 }
 
-function findKeyField(resource: JsonObject, name: string): string | undefined {
+function findKeyField(resource: JsonObject, segment: string): string | undefined {
+  if (resource['name'] === undefined && resource['username'] === undefined) return undefined;
+  const name = decodeSegment(segment);
   if (resource['name'] !== undefined) return resource['name'] === name ? 'name' : undefined;
   if (resource['username'] !== undefined) return resource['username'] === name ? 'username' : undefined;
   return undefined;
@@ -224,14 +205,38 @@ function splitNames(value: string, isName: (text: string) => boolean): readonly 
     .filter((part) => part !== '');
 }
 
-function visitTexts(value: unknown, pattern: string, pointer: string, depth: number, visit: Visit): void {
-  if (typeof value === 'string') visit(value, pattern, pointer);
+/** Calls `onText` for each text of a value, with its field if `parent` is given. */
+function countTexts(
+  value: unknown,
+  parent: FieldPattern | undefined,
+  key: string,
+  depth: number,
+  onText: (value: string, field: FieldPattern | undefined) => void,
+): void {
+  if (typeof value === 'string') onText(value, parent?.findOrAdd(key));
+  else if (depth > MAX_DEPTH) return;
+  else if (Array.isArray(value)) {
+    const field = parent?.findOrAdd(key);
+    for (const item of value) countTexts(item, field, '*', depth + 1, onText);
+  } else if (isObject(value)) {
+    const field = parent?.findOrAdd(key);
+    for (const name of Object.keys(value)) countTexts(value[name], field, name, depth + 1, onText);
+  }
+}
+
+/** Calls `onText` for each text of a value, with its field and its JSON pointer. */
+function visitTexts(
+  value: unknown,
+  field: FieldPattern | undefined,
+  pointer: string,
+  depth: number,
+  onText: (value: string, field: FieldPattern, pointer: string) => void,
+): void {
+  if (!field) return;
+  if (typeof value === 'string') onText(value, field, pointer);
   else if (depth > MAX_DEPTH) return;
   else if (Array.isArray(value))
-    for (const [index, item] of value.entries()) visitTexts(item, `${pattern}/*`, `${pointer}/${index}`, depth + 1, visit);
+    for (const [index, item] of value.entries()) visitTexts(item, field.find('*'), `${pointer}/${index}`, depth + 1, onText);
   else if (isObject(value))
-    for (const key of Object.keys(value)) {
-      const segment = toPointerSegment(key);
-      visitTexts(value[key], pattern + segment, pointer + segment, depth + 1, visit);
-    }
+    for (const key of Object.keys(value)) visitTexts(value[key], field.find(key), pointer + toPointerSegment(key), depth + 1, onText);
 }

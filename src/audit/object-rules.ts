@@ -109,27 +109,41 @@ function isUsable({ collection, key }: CollectionMember, index: ConfigurationInd
 
 /** Pairs of an object and the first object of its collection with the same content, including everything below it. */
 function findDuplicates(index: ConfigurationIndex): [CollectionMember, CollectionMember][] {
-  const byContent = new Map<string, CollectionMember[]>();
+  // Numbers instead of texts save memory. Members with the same number are compared in full.
+  const byHash = new Map<number, CollectionMember | CollectionMember[]>();
   for (const member of index.members.values()) {
     if (member.key !== 'name') continue;
-    const digest = digestText(`${member.collection} ${JSON.stringify(withoutKey(member))}`);
-    const same = byContent.get(digest);
-    if (same) same.push(member);
-    else byContent.set(digest, [member]);
+    const hash = hashText(describeContent(member));
+    const same = byHash.get(hash);
+    if (same === undefined) byHash.set(hash, member);
+    else if (Array.isArray(same)) same.push(member);
+    else byHash.set(hash, [same, member]);
   }
   const pairs: [CollectionMember, CollectionMember][] = [];
-  for (const candidates of byContent.values()) {
-    if (candidates.length < 2) continue;
+  for (const candidates of byHash.values()) {
+    if (!Array.isArray(candidates)) continue;
     const first = new Map<string, CollectionMember>();
     for (const member of candidates) {
       const below = describeBelow(member, index);
       if (below === '' && !hasContent(withoutKey(member))) continue;
-      const twin = first.get(below);
+      const content = `${below} ${describeContent(member)}`;
+      const twin = first.get(content);
       if (twin) pairs.push([member, twin]);
-      else first.set(below, member);
+      else first.set(content, member);
     }
   }
   return pairs.sort(([a], [b]) => (a.path < b.path ? -1 : 1));
+}
+
+function describeContent(member: CollectionMember): string {
+  return `${member.collection} ${JSON.stringify(withoutKey(member))}`;
+}
+
+/** FNV-1a. */
+function hashText(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash;
 }
 
 function withoutKey({ resource, key }: CollectionMember): JsonObject {

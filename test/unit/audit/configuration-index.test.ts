@@ -1,0 +1,68 @@
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { ConfigurationIndex } from '../../../src/audit/configuration-index';
+import type { JsonObject } from '../../../src/model/json';
+import { plantFaults } from './planted-faults';
+
+const ROOT = '/api/v1/configuration';
+
+/** Bytes that the value takes in memory, and the value. */
+function measure<T>(create: () => T): { bytes: number; value: T } {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const usedBytes = (): number => {
+    for (let round = 0; round < 3; round++) collectGarbage();
+    return getHeapStatistics().used_heap_size;
+  };
+  const before = usedBytes();
+  const value = create();
+  return { bytes: usedBytes() - before, value };
+}
+
+describe('the index of a configuration', () => {
+  it('an index takes at most half of the memory of its configuration', () => {
+    const text = Buffer.from(JSON.stringify([...plantFaults(1, 10_000, 60).resources]));
+    // Compiled code is not a part of the index.
+    for (let round = 0; round < 3; round++) new ConfigurationIndex(plantFaults(2, 500, 20).resources);
+    const configuration = measure(() => new Map(JSON.parse(text.toString()) as [string, JsonObject][]));
+    const { bytes, value } = measure(() => new ConfigurationIndex(configuration.value));
+    expect(value.members.size).toBeGreaterThan(4000);
+    expect(bytes / configuration.bytes).toBeLessThan(0.5);
+  });
+
+  it('an index treats the same field of objects below objects as one field, whatever is sorted between them', () => {
+    const resources = new Map<string, JsonObject>();
+    for (const name of ['A', 'A!', 'A-1', 'B'])
+      for (const [path, resource] of Object.entries<JsonObject>({
+        [`${ROOT}/realm/${name}`]: { name },
+        [`${ROOT}/realm/${name}/rules`]: { rule: [{ role: name === 'B' ? 'Gone' : 'Staff' }] },
+        [`${ROOT}/realm/${name}/a/role/Staff`]: { name: 'Staff', n: name },
+        [`${ROOT}/realm/${name}/a/role/Staff/options`]: { next: 'Staff' },
+      }))
+        resources.set(path, resource);
+    for (let number = 0; number < 8; number++) {
+      resources.set(`${ROOT}/realm/R${number}`, { name: `R${number}` });
+      resources.set(`${ROOT}/realm/R${number}/rules`, { rule: [{ role: 'Staff' }] });
+    }
+    const found = new ConfigurationIndex(resources).findDanglingReferences();
+    expect(found.map(({ path, field, value }) => [path, field, value])).toEqual([[`${ROOT}/realm/B/rules`, '/rule/0/role', 'Gone']]);
+  });
+
+  it('an index does not count a field as a reference for resources that are not objects of one collection', () => {
+    const resources = new Map<string, JsonObject>([[`${ROOT}/role/Staff`, { name: 'Staff' }]]);
+    for (let number = 0; number < 20; number++) resources.set(`${ROOT}/url/${number}`, { role: number < 19 ? 'Staff' : 'Gone' });
+    const index = new ConfigurationIndex(resources);
+    expect(index.findDanglingReferences()).toEqual([]);
+    expect(index.isReferenced(`${ROOT}/role`)).toBe(false);
+    expect([...index.members.values()].map((member) => index.isUsed(member))).toEqual([true]);
+  });
+
+  it('an index reports a wrong name once for each field, with the place of the first', () => {
+    const resources = new Map<string, JsonObject>([[`${ROOT}/role/Staff`, { name: 'Staff' }]]);
+    for (let number = 0; number < 20; number++)
+      resources.set(`${ROOT}/realm/${number}`, { name: `${number}`, roles: number < 19 ? ['Staff'] : ['Staff', 'Gone', 'Gone, Staff'] });
+    const found = new ConfigurationIndex(resources).findDanglingReferences();
+    expect(found).toEqual([{ path: `${ROOT}/realm/19`, field: '/roles/1', value: 'Gone', collection: `${ROOT}/role` }]);
+  });
+});
