@@ -69,7 +69,7 @@ function registerArea(red: NodeAPI, area: Area): void {
   );
 }
 
-/** Secret fields of operations are stored as credentials under their field names. */
+/** Creates the credential definitions: secret fields of operations are stored as credentials under their field names. */
 function createCredentialDefinitions(area: Area): Record<string, { type: 'password' }> {
   const fields = Object.values(area.operations).flatMap(({ fields }) => Object.entries(fields));
   return Object.fromEntries(fields.filter(([, { secret }]) => secret).map(([name]) => [name, { type: 'password' }]));

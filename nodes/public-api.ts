@@ -1,4 +1,4 @@
-/** What the nodes of the package in `fleet/` use from this one, as `@gateway-admin/node-red/nodes`. Flows do not need it. */
+/** The exports that the nodes of `fleet/` use, as `@gateway-admin/node-red/nodes`. Flows do not need them. */
 export { hideCredentials } from './gateway';
 export { isGatewayFailure, toPlainFailure, type NodeFailure } from './message/failure';
 export { LightAbortController } from '../src/model/abort';

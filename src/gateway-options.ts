@@ -57,7 +57,7 @@ export interface EndedRun {
   readonly initiator: Initiator | undefined;
 }
 
-/** `G` is the type `Gateway`, which this file cannot import. */
+/** `G` is the type `Gateway`, which this file cannot import because `gateway.ts` imports this file. */
 export interface GatewayOptionsFor<G> {
   /** Locks and values shared with other processes. Default: shared by the gateways of this process. */
   coordination?: Coordination | undefined;

@@ -197,7 +197,7 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
     return redactedError;
   }
 
-  /** A failing observer must not change the outcome. */
+  /** Calls the observer. Its errors must not change the outcome. */
   reportEnd({ data, envelope }: { readonly data: unknown; readonly envelope: Envelope | undefined }): void {
     const { onRunEnd } = this.environment;
     if (!onRunEnd || !envelope) return;

@@ -244,7 +244,7 @@ export class Gateway {
     return this.#run('snapshot.take', input, options, readConfiguration(previous)) as Promise<RunOutcome<SerializedTree>>;
   }
 
-  /** The other gateway masks its own secrets in errors. */
+  /** Runs `work` at another appliance, whose gateway masks its own secrets in errors. */
   async #onAppliance<T>(name: string, work: (call: RunContext) => Promise<T>, signal: AbortSignalLike | undefined): Promise<T> {
     const otherGateway = this.#resolveAppliance?.(name);
     if (!otherGateway)

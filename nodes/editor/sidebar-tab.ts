@@ -8,7 +8,7 @@ declare const gatewaySidebar: {
 
 const TYPE = 'gateway-appliance';
 
-/** Adds the sidebar tab. Its content is loaded when somebody looks at it. */
+/** Adds the sidebar tab. Its content is loaded when a user opens the tab. */
 export function addSidebarTab(): void {
   let isAdded = false;
   RED.events.on('registry:node-type-added', (type) => {

@@ -9,7 +9,7 @@ export function renderMarkup(element: JQuery, text: string): JQuery {
   return element;
 }
 
-/** Returns whether Node-RED replaces the value by an environment variable, so that the editor cannot check it. */
+/** Whether Node-RED replaces the value with an environment variable, so that the editor cannot check it. */
 export function isVariableReference(value: string): boolean {
   return parseEnvReference(value) !== undefined;
 }
@@ -20,7 +20,7 @@ export function showError(element: JQuery, verdict: string | true | undefined): 
   element.text(complaint).toggle(complaint !== '');
 }
 
-/** Returns a node property as text, and '' for other types, which an import can bring. */
+/** Returns a node property as text, and '' for other types, which an imported flow can contain. */
 export function toPropertyText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }

@@ -6,12 +6,12 @@ interface SharedCoordination {
   readonly rank: string;
 }
 
-/** Coordinations beyond this process, ordered by rank. The first one is used; with none, only this process is coordinated. */
+/** Coordinations with other processes, ordered by rank. The first one is used; without any, only this process is coordinated. */
 const sharedCoordinations: SharedCoordination[] = [];
 
 const currentCoordination = (): Coordination => sharedCoordinations[0]?.coordination ?? processCoordination;
 
-/** The coordination of all inventory gateways. Each call uses the current leader. */
+/** The coordination of all inventory gateways. Each call uses the current first one. */
 export const inventoryCoordination: Coordination = {
   runExclusive: (key, work, options = {}) => {
     let hasNotified = false;

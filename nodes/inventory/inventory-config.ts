@@ -9,7 +9,7 @@ import { toFileError } from '../../src/files/file-error';
 import { readRegularFile } from '../../src/files/open-regular-file';
 import { badConfig, type NodeProperties } from '../common/node-properties';
 
-/** The node stores this many sets besides the default one. The environment or a folder can hold any number. */
+/** Number of credential sets that the node stores besides the default set. The environment or a folder can hold any number. */
 export const MAX_EXTRA_CREDENTIAL_SETS = 7;
 
 /** A file must be unchanged for this long before it is read. */
@@ -43,7 +43,7 @@ export function readAllowedHosts(properties: NodeProperties): string[] {
   return (properties.text('allowedHosts') ?? '').split(/[\s,;]+/).filter((pattern) => pattern !== '');
 }
 
-/** Resolves configuration nodes to ids. A table can name them by id or by name. */
+/** Resolves configuration nodes to ids. A table can refer to them by id or by name. */
 export function resolveConfigNodeIds(red: NodeAPI, { tls, proxy }: JsonObject): { tls: unknown; proxy: unknown } {
   return { tls: findConfigNodeId(red, 'tls-config', tls), proxy: findConfigNodeId(red, 'http proxy', proxy) };
 }
@@ -59,13 +59,13 @@ function findConfigNodeId(red: NodeAPI, type: string, value: unknown): unknown {
   return ids.includes(value) ? value : (ids[0] ?? value);
 }
 
-/** The snapshot folder of one appliance, with its name as a file name, below the folder of the inventory. */
+/** Returns the snapshot folder of one appliance: a folder with its name, below the folder of the inventory. */
 export function toRehearsalProperty(properties: NodeProperties, { name }: JsonObject): { rehearsal?: string } {
   const folder = properties.text('rehearsal');
   return folder === undefined ? {} : { rehearsal: join(folder, encodeURIComponent(String(name)).replace(/^\.+$/, '%2E')) };
 }
 
-/** Reads a file once it no longer changes. Errors: `BAD_CONFIG`. */
+/** Reads a file that has stopped changing. Errors: `BAD_CONFIG`. */
 export async function readStableFile(file: string): Promise<string> {
   try {
     for (let before = await stat(file); ;) {

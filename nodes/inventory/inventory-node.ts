@@ -41,7 +41,7 @@ import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
 export const INVENTORY_NODE_TYPE = 'gateway-inventory';
 
-/** Each credential set has the credentials of an appliance node. */
+/** The credential fields of one set, which are those of an appliance node. */
 export const INVENTORY_CREDENTIALS = Object.fromEntries(
   Array.from({ length: MAX_EXTRA_CREDENTIAL_SETS + 1 }, (_, set) =>
     Object.entries(APPLIANCE_CREDENTIALS).map(([name, kind]) => [storedCredentialName(name, set), kind] as const),
@@ -52,7 +52,7 @@ const FILE_WATCH_INTERVAL_MS = 2000;
 
 /** All deployed inventory nodes. */
 const deployedById = new Map<string, InventoryNode>();
-/** Outlives a deploy, so that unchanged appliances keep API key and connections. Connection tests share it. */
+/** The gateways of the inventory. They outlive a deploy, so unchanged appliances keep API key and connections. Connection tests share them. */
 export const inventoryGateways = new GatewayRegistry({
   resolveAppliance: (name) => getApplianceByName(name).gateway(),
   coordination: inventoryCoordination,
@@ -69,7 +69,7 @@ export class InventoryNode {
   readonly name: string;
   /** The deployed properties, with the values of variables. */
   readonly properties: Readonly<JsonObject>;
-  /** Settles after the first read, also if it fails. */
+  /** Settles after the first read, even if the read fails. */
   readonly ready: Promise<void>;
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
@@ -77,7 +77,7 @@ export class InventoryNode {
   #inventory: Inventory | undefined;
   #credentialSource: CredentialSource | undefined;
   #file: string | undefined;
-  /** The error of the last read. The last good list stays in use. */
+  /** The error of the last read. The last valid list stays in use. */
   #fault: GatewayError | undefined;
   #isReady = false;
   #pendingRead: Promise<void> = Promise.resolve();
@@ -108,7 +108,7 @@ export class InventoryNode {
     return this.#fault;
   }
 
-  /** Whether its appliances are copies. */
+  /** Whether the appliances of the inventory are copies. */
   get isRehearsal(): boolean {
     return hasRehearsal(this.properties);
   }
@@ -121,7 +121,7 @@ export class InventoryNode {
     return this.#inventory?.findAppliance(name);
   }
 
-  /** Whether a credential set may be sent to this address: a host of the deploy, or an allowed one. */
+  /** Whether a credential set may be sent to an address: a deployed host, or an allowed one. */
   isHostAllowed(credentials: string, url: string): boolean {
     return this.#inventory?.isHostAllowed(credentials, url) ?? false;
   }
@@ -144,7 +144,7 @@ export class InventoryNode {
     return this.#credentialSource?.read('default').signingKey;
   }
 
-  /** Returns the appliances that match a selection. Errors: `BAD_INPUT`; `BAD_CONFIG` before the first good read. */
+  /** Returns the appliances that match a selection. Errors: `BAD_INPUT`; `BAD_CONFIG` before the first valid read. */
   async select(selection: unknown): Promise<InventoryAppliance[]> {
     if (!this.#isReady) await this.ready;
     // A failed first read must not look like an empty inventory.

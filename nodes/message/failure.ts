@@ -2,7 +2,7 @@ import type { Envelope } from '../../src/model/envelope';
 import type { GatewayError } from '../../src/model/error';
 import { isObject } from '../../src/model/json';
 
-/** An error as flows see it: in `msg.error`, at Catch nodes, in the log and in the debug pane. */
+/** An error as flows see it in `msg.error`, at Catch nodes, in the log and in the debug pane. */
 export interface NodeFailure {
   readonly message: string;
   readonly code: string;
@@ -22,7 +22,7 @@ export function toPlainFailure({ message, code, cause }: GatewayError): NodeFail
   );
 }
 
-/** Whether a node of this package set this `msg.error`, directly or through a Catch node. Clones count. */
+/** Whether a node of this package set `msg.error`, directly or through a Catch node. Clones of the error count. */
 export function isGatewayFailure(error: unknown): boolean {
   if (!isObject(error) || typeof error.code !== 'string' || !isObject(error.cause)) return false;
   const { ok, operation, appliance, at, code } = error.cause;

@@ -75,7 +75,7 @@ export class InputReader {
     this.#canBeWholePayload = subject !== undefined && canBeWholePayload(subject, operation.fields, (name) => typedValues.has(name));
   }
 
-  /** Returns the values by field, as a promise only if a source needs one. Both fail with a `GatewayError`. */
+  /** Returns the values by field; a promise only if a source needs one. Fails with a `GatewayError`. */
   read(message: Message): InputValues | Promise<InputValues> {
     const values: InputValues = { ...this.#constants };
     for (const [name, read] of this.#syncReaders) values[name] = read(message);
@@ -157,7 +157,7 @@ export class InputReader {
     }
   }
 
-  /** A number counts only for a number field: the timestamp of an Inject node is not a session id. */
+  /** Accepts a number only for a number field: the timestamp of an Inject node is not a session id. */
   #isSubject(payload: unknown): boolean {
     if (typeof payload === 'number') return this.#canTakeNumber;
     if ((typeof payload === 'string' && payload !== '') || Array.isArray(payload) || Buffer.isBuffer(payload)) return true;

@@ -2,14 +2,14 @@ import type { Node } from 'node-red';
 import { setOwn, type JsonObject } from '../../src/model/json';
 import type { Message } from './typed-value';
 
-/** The dialog shows a part of a large message. Copying more would slow the flow. */
+/** Maximum number of values in the copy. The dialog shows only a part of a large message, and copying more would slow the flow. */
 const MAX_VALUES = 500;
 const MAX_TEXT_LENGTH = 20_000;
 const MAX_DEPTH = 12;
 /** Properties that fields do not use, or that belong to a connection. */
 const OMITTED_PROPERTIES: ReadonlySet<string> = new Set(['_msgid', 'req', 'res', 'error', 'parts', 'approve', 'reject', 'cancel']);
 
-/** How much more a copy may hold. */
+/** The size that is still left for the copy. */
 interface RemainingSize {
   values: number;
   text: number;
@@ -31,7 +31,7 @@ export class LastMessage {
     lastMessages.set(node.id, this);
   }
 
-  /** Keeps a small copy, because this node and later ones change the message. */
+  /** Keeps a small copy of the message, because this node and later ones change the message. */
   record(message: Message): void {
     this.#receivedAt = Date.now();
     const remaining = { values: MAX_VALUES, text: MAX_TEXT_LENGTH };
@@ -71,7 +71,7 @@ function copyValue(value: unknown, remaining: RemainingSize, depth: number): unk
   return copyProperties(value as JsonObject, {}, remaining, depth + 1);
 }
 
-/** A list of keys and entries for each message would be more than the copy. */
+/** Iterates without `Object.entries`, because its lists would use more memory than the copy. */
 function copyProperties(
   value: JsonObject,
   copy: Record<string, unknown>,

@@ -1,7 +1,7 @@
 import { badInput } from '../../src/model/error';
 import { isObject } from '../../src/model/json';
 
-/** Deeper values end in a stack overflow in Node-RED or in this package. */
+/** Maximum nesting of a message. Deeper values overflow the stack in Node-RED or in this package. */
 export const MAX_DEPTH = 200;
 
 /** Checks the nesting of input values. Errors: `BAD_INPUT`, also for a value that contains itself. */
@@ -13,7 +13,7 @@ export function assertDepth(values: object): void {
     });
 }
 
-/** Whether a value has more levels than allowed. It uses no recursion, so that no value overflows the stack. */
+/** Whether a value has more levels than allowed. Uses no recursion, so that no value overflows the stack. */
 function isTooDeep(root: object): boolean {
   let level: Iterable<object> | undefined = findInnerObjects(root, undefined);
   for (let depth = 1; level; depth++) {
@@ -25,7 +25,7 @@ function isTooDeep(root: object): boolean {
   return false;
 }
 
-/** Adds the objects that a value holds to `found`, which is created for the first one. Most messages hold none. */
+/** Adds the objects that a value contains to `found`, which is created for the first one because most messages contain none. */
 function findInnerObjects(value: object, found: Set<object> | undefined): Set<object> | undefined {
   if (ArrayBuffer.isView(value)) return found;
   let all = found;
@@ -36,7 +36,7 @@ function findInnerObjects(value: object, found: Set<object> | undefined): Set<ob
   return all;
 }
 
-/** Removes properties that are nested too deeply: Node-RED could not clone the message for a Catch node, which would then get nothing. */
+/** Removes properties that are nested too deeply. Node-RED could not clone the message, so a Catch node would not get it. */
 export function removeDeepProperties(message: object): void {
   for (const [name, value] of Object.entries(message)) {
     const isPlain = Array.isArray(value) || isObject(value);

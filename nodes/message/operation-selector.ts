@@ -13,13 +13,13 @@ export interface SelectedOperation {
   readonly name: string;
   readonly operation: Operation;
   readonly inputReader: InputReader;
-  /** Why a PUT of this operation may remove nothing. Undefined: it may. */
+  /** Why a PUT of this operation may not remove anything; undefined if it may. */
   readonly removalRefusal: SafeMessage | undefined;
 }
 
 const REMOVAL_REFUSAL = safeMessage`A message chose the operation, and only the dialog may choose one that destroys. Allow messages to choose it in the node.`;
 
-/** Selects the operation of a message: a fixed one, or one that a message, context store, variable or expression names. */
+/** Selects the operation of a message: a fixed one, or one named by a message, context store, variable or expression. */
 export class OperationSelector {
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
@@ -27,7 +27,7 @@ export class OperationSelector {
   readonly #typedValues: ReadonlyMap<string, TypedValue>;
   readonly #isDestroyAllowed: boolean;
   readonly #resolver: ValueResolver;
-  /** Payload properties that choose the operation. */
+  /** Payload properties that select the operation. */
   readonly #usedProperties: Iterable<string | symbol>;
   readonly #prepared = new Map<string, SelectedOperation>();
 
@@ -50,7 +50,7 @@ export class OperationSelector {
     if (type === 'op') this.#prepare(value);
   }
 
-  /** Errors: `BAD_INPUT` if the operation does not exist or only the dialog may choose it. */
+  /** Returns the operation of a message. Errors: `BAD_INPUT` if it does not exist or only the dialog may select it. */
   select(message: Message): SelectedOperation | Promise<SelectedOperation> {
     if ('constant' in this.#resolver) return this.#selectByName(this.#resolver.constant);
     if ('sync' in this.#resolver) return this.#selectByName(this.#resolver.sync(message));
@@ -87,7 +87,7 @@ export class OperationSelector {
     return selectedOperation;
   }
 
-  /** Drops the fields of other operations, which a node with a dynamic operation can have. Unknown fields stay and cause an error. */
+  /** Removes the fields of other operations, which a node with a variable operation can have. Unknown fields stay and cause an error. */
   #typedValuesFor(operation: Operation): ReadonlyMap<string, TypedValue> {
     if ('constant' in this.#resolver) return this.#typedValues;
     const otherOperations = Object.values(this.#area.operations).filter((other) => other !== operation);

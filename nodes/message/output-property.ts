@@ -31,7 +31,7 @@ export class OutputProperty {
     }
   }
 
-  /** Checks before anything is sent that no text is in the place of an object. The data would be lost. */
+  /** Checks before anything is sent that every object on the path is an object. Otherwise the data would be lost. */
   assertWritable(message: Message): void {
     if (!this.#isNested) return;
     let holder: unknown = message;
@@ -104,7 +104,7 @@ export class OutputProperty {
   }
 }
 
-/** Returns a message that accepts `envelope`, `error` and these properties. A value that is not an object becomes the payload. */
+/** Returns a message that accepts `envelope`, `error` and the output properties. A value that is not an object becomes the payload. */
 export function normalizeMessage(message: Message, names: readonly string[]): Message {
   if (typeof message !== 'object') return { payload: message } as unknown as Message;
   let isNormal = isWritable(message, 'envelope') && isWritable(message, 'error');

@@ -28,11 +28,11 @@ export interface ValueContext {
   /** The label in the dialog. */
   readonly label?: string | undefined;
   readonly isSecret: boolean;
-  /** Whether Mustache tags in the text become path segments. */
+  /** Whether the text is a path, in which Mustache tags become segments. */
   readonly hasPathTags: boolean;
 }
 
-/** Stands for every property of the payload, because the properties that an expression uses are unknown. */
+/** Stands for every payload property, because nothing shows which properties an expression uses. */
 export const WHOLE_PAYLOAD = Symbol('the whole payload');
 
 /** Returns the properties of `msg.payload` that a value uses. */
@@ -116,7 +116,7 @@ function evaluateSync(red: NodeAPI, node: Node, typedValue: TypedValue, message:
   }
 }
 
-/** The function is async, so that synchronous errors of Node-RED reject the promise too. */
+/** Evaluates an expression. It is async, so that synchronous errors of Node-RED also reject the promise. */
 function createAsyncEvaluator(
   red: NodeAPI,
   node: Node,
@@ -140,7 +140,7 @@ function createAsyncEvaluator(
   };
 }
 
-/** A missing value is an error, because a filter that silently disappears would match more. */
+/** Returns the value. A missing value is an error, because a filter that silently disappears would match more. */
 function requireValue(typedValue: TypedValue, { name, label }: ValueContext, value: unknown): unknown {
   if (value !== undefined && value !== null && value !== '') return value;
   throw badInput(safeMessage`${trusted(name)}${trusted(label === undefined ? '' : ` (${label})`)} ${trusted(describeMissing(typedValue))}`);
@@ -175,7 +175,7 @@ function parseNumber(value: unknown, { name }: ValueContext): unknown {
   throw badInput(safeMessage`${trusted(name)} must be a number, not ${JSON.stringify(value)}.`);
 }
 
-/** Parser errors quote their input, so the error of a secret has no details. */
+/** Describes an error. Parser errors quote their input, so the error of a secret has no details. */
 function toValueError(thrown: unknown, { type }: TypedValue, { name, isSecret }: ValueContext): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const reason = (thrown as { message?: unknown } | null)?.message;

@@ -4,7 +4,7 @@ import type { EndedRun } from '../../src/gateway-options';
 import { UNREACHABLE_CODES } from '../../src/model/error-codes';
 import { isObject, type JsonObject } from '../../src/model/json';
 
-/** Appliances whose facts are kept. The oldest are dropped first. */
+/** Maximum number of appliances whose facts are kept. The oldest are dropped first. */
 const MAX_APPLIANCES = 2000;
 const MAX_OUTCOMES = 20;
 const NO_ENTRIES: readonly string[] = Object.freeze([]);
@@ -15,7 +15,7 @@ export interface TimedValue<T> {
   readonly value: T;
 }
 
-/** How a run ended that may have changed something, or made a backup. */
+/** The result of a run that may have changed something or made a backup. */
 export interface RunRecord {
   readonly at: string;
   readonly operation: string;
@@ -24,13 +24,13 @@ export interface RunRecord {
   readonly changed: boolean | null;
   readonly summary: string;
   readonly actor: string | null;
-  /** The node as the journal records it. */
+  /** The initiating node as the journal records it. */
   readonly node: string | null;
-  /** Ids of its journal entries. */
+  /** Ids of the journal entries of the run. */
   readonly entries: readonly string[];
 }
 
-/** Whether the appliance answered the last run that sent something. `code` is the error if it did not. */
+/** Whether the appliance answered the last run that sent something. `code` is the error if it did not answer. */
 export interface LastContact {
   readonly code: string | null;
   readonly message: string | null;
@@ -38,12 +38,12 @@ export interface LastContact {
 
 export interface LastBackup {
   readonly ok: boolean;
-  /** Name of the backup, or the reason of the failure. */
+  /** Name of the backup, or the reason why it failed. */
   readonly text: string;
   readonly changed: boolean | null;
 }
 
-/** What the runs of this process have shown about one appliance. */
+/** What the runs of this process have found out about one appliance. */
 export interface KnownFacts {
   contact?: TimedValue<LastContact>;
   sessions?: TimedValue<number>;
@@ -52,19 +52,19 @@ export interface KnownFacts {
   backup?: TimedValue<LastBackup>;
   /** The newest first. */
   readonly runs: RunRecord[];
-  /** Journal entries that were undone since the start. */
+  /** Ids of journal entries that were undone since the start of Node-RED. */
   readonly undone: Set<string>;
-  /** Changes with each run that sent something or failed. */
+  /** Changes after each run that sent something or failed. */
   version: number;
 }
 
 const factsByAppliance = new Map<string, KnownFacts>();
 let onChanged = (): void => undefined;
 
-/** The key of an appliance node. Another address is another appliance. */
+/** Returns the key of an appliance node. It contains the address, because another address is another appliance. */
 export const toNodeKey = (id: string, url: unknown): string => JSON.stringify([id, url]);
 
-/** The key of an appliance that has no node. */
+/** Returns the key of an appliance without a node. */
 export const toListedKey = (name: string): string => JSON.stringify([name]);
 
 export function getFacts(key: string): KnownFacts | undefined {
@@ -80,7 +80,7 @@ export function ensureFacts(key: string): KnownFacts {
   return facts;
 }
 
-/** Sets what is called after each change. */
+/** Sets the listener that is called after each change of the facts. */
 export function setFactsListener(listener: () => void): void {
   onChanged = listener;
 }
@@ -89,7 +89,7 @@ export function notifyFactsChanged(): void {
   onChanged();
 }
 
-/** Records what a run shows. Runs of a rehearsal, and those that only read folders of this machine, show nothing about the appliance. */
+/** Records what a run shows about its appliance. Runs of a rehearsal and runs that only read local folders show nothing. */
 export function recordRun(key: string, run: EndedRun): void {
   const { operation, envelope } = run;
   const isOutcome = operation === 'backup.run' || (operations.get(operation)?.effect ?? 'read') !== 'read';
@@ -137,7 +137,7 @@ function recordOutcome(facts: KnownFacts, { operation, envelope, initiator }: En
   if (facts.runs.length > MAX_OUTCOMES) facts.runs.pop();
 }
 
-/** Forgets everything. For tests. */
+/** Forgets all facts. For tests. */
 export function resetFacts(): void {
   factsByAppliance.clear();
 }

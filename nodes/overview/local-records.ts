@@ -7,7 +7,7 @@ import type { KnownFacts, LastBackup, TimedValue } from './known-facts';
 const JOURNAL_DAYS = 14;
 const MAX_ENTRIES = 60;
 const JOURNAL_TTL_MS = 30_000;
-/** A share that does not respond must not hold up the overview. */
+/** Maximum time for local records. A share that does not respond must not delay the overview. */
 const MAX_READ_MS = 4000;
 
 interface CachedEntries {
@@ -16,14 +16,14 @@ interface CachedEntries {
   readonly entries: Promise<JsonObject[]>;
 }
 
-/** A gateway keeps its last read of the journal, because each read checks every line. */
+/** The journal entries of the last read by gateway, because each read checks every line. */
 const entriesByGateway = new WeakMap<Gateway, CachedEntries>();
 const backupByGateway = new WeakMap<Gateway, Promise<TimedValue<LastBackup> | undefined>>();
 
-/** Reads the records that this machine has about an appliance. These operations send no request. */
+/** Reads the local records about an appliance. These operations send no request. */
 export class LocalRecords {
   readonly problems: string[] = [];
-  /** Whether the appliance has no journal, which is known only after `readJournal` for one without a node. */
+  /** Whether the appliance has no journal. Without a node, this is known only after `readJournal`. */
   hasNoJournal = false;
   readonly #gateway: Gateway;
 
@@ -45,7 +45,7 @@ export class LocalRecords {
     return this.#attempt(entries);
   }
 
-  /** Finds the newest backup in the folders of the deployed backup nodes. It is read once; later backups are known from their runs. */
+  /** Finds the newest backup in the folders of the deployed backup nodes, once. Later backups are known from their runs. */
   async readLastBackup(red: NodeAPI, id: string | undefined): Promise<TimedValue<LastBackup> | undefined> {
     if (id === undefined) return undefined;
     let found = backupByGateway.get(this.#gateway);
@@ -67,7 +67,7 @@ export class LocalRecords {
     return Array.isArray(data) ? data.filter(isObject) : [];
   }
 
-  /** Returns nothing after a failure or too much time, and records the reason. */
+  /** Returns undefined after a failure or too much time, and records the reason. */
   async #attempt(records: Promise<JsonObject[]>): Promise<JsonObject[]> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_resolve, reject) => {

@@ -1,29 +1,29 @@
 import type { JsonObject } from '../../src/model/json';
 import type { KnownFacts, RunRecord } from './known-facts';
 
-/** The sidebar shows at most this many outcomes of an appliance. */
+/** Maximum number of outcomes of an appliance in the sidebar. */
 const MAX_OUTCOMES = 10;
 
-/** One outcome for the sidebar: who, what, when. */
+/** One outcome in the sidebar: who, what, when. */
 export interface Outcome {
   readonly at: string;
   readonly operation: string;
-  /** Null for a write that has no known end. */
+  /** Whether the write succeeded; null if its outcome is unknown. */
   readonly ok: boolean | null;
   readonly code: string | null;
   readonly changed: boolean | null;
   /** A sentence. Null for an entry of the journal that an earlier process wrote. */
   readonly summary: string | null;
-  /** What an entry without a sentence was sent to. */
+  /** The target of an entry without a summary. */
   readonly target: string | null;
   readonly actor: string | null;
   readonly node: string | null;
-  /** Ids of the entries that an undo takes back. Empty: nothing can be undone. */
+  /** Ids of the entries that an undo reverts. If empty, nothing can be undone. */
   readonly undo: readonly string[];
   readonly undone: boolean;
 }
 
-/** Joins the runs of this process with the entries of the journal, the newest first. Entries of one run are one outcome. */
+/** Merges the runs of this process with the journal entries, the newest first. The entries of one run become one outcome. */
 export function mergeOutcomes({ runs, undone }: KnownFacts, entries: readonly JsonObject[]): Outcome[] {
   const entriesById = new Map(entries.map((entry) => [String(entry['id']), entry]));
   const ofRuns = runs.map((run) => toOutcome(run, entriesById, undone));
@@ -57,7 +57,7 @@ const isUndone = (ids: readonly string[], undone: ReadonlySet<string>): boolean 
 
 const toText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** The last two segments of a path, which mostly hold the name of the object. */
+/** Returns the last two segments of a path, which usually contain the object name. */
 function toTarget(path: string): string {
   const segments = path.split('/').filter(Boolean).slice(-2);
   return segments.map(decodeSegment).join('/');

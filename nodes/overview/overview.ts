@@ -9,10 +9,10 @@ import { ensureFacts, getFacts, toListedKey, toNodeKey, type KnownFacts } from '
 import { LocalRecords } from './local-records';
 import { mergeOutcomes, type Outcome } from './outcomes';
 
-/** An overview lists at most this many appliances. Of more, those that need attention come first. */
+/** Maximum number of appliances in an overview. Those that need attention come first. */
 const MAX_APPLIANCES = 200;
 
-/** How the sidebar names an appliance: a node, or an entry of an inventory. */
+/** How the sidebar identifies an appliance: a node, or an entry of an inventory. */
 export interface ApplianceReference {
   readonly id?: string;
   readonly inventory?: string;
@@ -25,11 +25,11 @@ interface ListedAppliance {
   readonly url: string;
   readonly key: string;
   readonly hasJournal: boolean;
-  /** Returns undefined for an appliance of an inventory that was not used yet. Errors: `BAD_CONFIG`. */
+  /** Returns the gateway; undefined for an inventory appliance that was not used yet. Errors: `BAD_CONFIG`. */
   readonly getGateway: () => Gateway | undefined;
 }
 
-/** What is known about one appliance, without contacting it. */
+/** The state of one appliance as far as it is known without contacting it. */
 export interface ApplianceOverview extends ApplianceReference {
   readonly contact: KnownFacts['contact'] | undefined;
   readonly sessions: KnownFacts['sessions'] | undefined;
@@ -47,7 +47,7 @@ export interface ApplianceOverview extends ApplianceReference {
   readonly problems: readonly string[];
 }
 
-/** Lists what this Node-RED knows about its appliances. It reads files of this machine, and contacts no appliance. */
+/** Lists what this Node-RED knows about its appliances. It reads local files and contacts no appliance. */
 export async function readOverview(red: NodeAPI): Promise<{ appliances: ApplianceOverview[]; total: number }> {
   const all = listAppliances();
   const plans = listWaitingPlans();
@@ -62,7 +62,7 @@ export async function readOverview(red: NodeAPI): Promise<{ appliances: Applianc
   return { appliances: await Promise.all(appliances), total: all.length };
 }
 
-/** Finds the gateway of an appliance, and the key of its facts. Errors: `BAD_CONFIG` for an unknown one. */
+/** Finds the gateway of an appliance and the key of its facts. Errors: `BAD_CONFIG` for an unknown appliance. */
 export function findAppliance({ id, inventory, name }: Readonly<JsonObject>): { gateway: Gateway; facts: KnownFacts } {
   const found = listAppliances().find(({ reference }) =>
     typeof id === 'string'

@@ -7,13 +7,13 @@ import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
 /** The shortest time between two status updates, because the editor redraws for each. */
 const MIN_REDRAW_INTERVAL_MS = 250;
-/** A message that starts later than this after the last end belongs to a new batch. */
+/** Pause after which a new message belongs to a new batch. */
 const BATCH_GAP_MS = 1000;
-/** How often the remaining seconds of a pause are updated. */
+/** Interval between updates of the remaining seconds of a pause. */
 const COUNTDOWN_INTERVAL_MS = 1000;
 const SLOW_COUNTDOWN_INTERVAL_MS = 10_000;
 
-/** How far a run is. `isEndingSessions`: its items are sessions that end. */
+/** Progress of a run. `isEndingSessions`: its items are sessions that end. */
 export type StatusProgress = (Progress | ({ readonly state: 'appliances' } & RunOnManyProgress)) & { readonly isEndingSessions?: boolean };
 
 /** Messages that overlap in time or follow each other closely. */
@@ -29,7 +29,7 @@ export class StatusReporter {
   readonly #red: NodeAPI;
   readonly #node: Node;
   #running = 0;
-  /** Progress of the runs that have reported any. */
+  /** Progress of the runs that have reported one. */
   readonly #progressByRun = new Map<object, StatusProgress>();
   /** Runs that wait for an approval. */
   readonly #awaitingApproval = new Set<object>();
@@ -49,7 +49,7 @@ export class StatusReporter {
     this.#node = node;
   }
 
-  /** Whether running messages hide the reported status. */
+  /** Whether running messages hide the last reported status. */
   get isBusy(): boolean {
     return this.#running > 0;
   }
@@ -62,7 +62,7 @@ export class StatusReporter {
     this.#scheduleDraw();
   }
 
-  /** Records how far a run is, unless it has ended. */
+  /** Records the progress of a run unless it has ended. */
   updateProgress(run: object, progress: StatusProgress): void {
     this.#progressByRun.set(run, progress);
     this.#scheduleDraw();
@@ -73,7 +73,7 @@ export class StatusReporter {
     this.#scheduleDraw();
   }
 
-  /** Called when the run continues or is about to end. */
+  /** Called when a run continues after an approval or is about to end. */
   clearAwaitingApproval(run: object): void {
     if (this.#awaitingApproval.delete(run)) this.#scheduleDraw();
   }
@@ -104,7 +104,7 @@ export class StatusReporter {
     this.#scheduleDraw();
   }
 
-  /** Shows whether the messages go to a copy of the appliance. */
+  /** Shows whether messages go to a copy of the appliance. */
   setRehearsal(isRehearsal: boolean): void {
     if (this.#isRehearsal === isRehearsal) return;
     this.#isRehearsal = isRehearsal;
@@ -187,7 +187,7 @@ export class StatusReporter {
   }
 }
 
-/** Marks a status of a node that works on a copy. */
+/** Marks the status of a node that works on a copy. */
 export function toRehearsalStatus(red: NodeAPI, { text, ...style }: Exclude<NodeStatus, string>): NodeStatus {
   const rehearsal = translateText(red, 'status.rehearsal', RUNTIME_TEXTS.status.rehearsal);
   if (text === undefined || text === '') return { fill: 'blue', shape: 'ring', text: rehearsal };

@@ -12,10 +12,10 @@ interface ReachabilityState {
   readonly listeners: Set<ReachabilityListener>;
 }
 
-/** State by appliance node. What one node learns, all of its nodes show. */
+/** Reachability by appliance node. If one node learns it, all nodes of the appliance show it. */
 const stateById = new Map<string, ReachabilityState>();
 
-/** Shows the reachability of an appliance in a node. Returns a function that ends it. */
+/** Shows the reachability of an appliance at a node until the returned function is called. */
 function subscribeReachability(id: string, listener: ReachabilityListener): () => void {
   const state = stateById.get(id) ?? { unreachable: undefined, listeners: new Set() };
   stateById.set(id, state);

@@ -38,7 +38,7 @@ const KEY_BY_ERROR_CODE: Readonly<Record<ErrorCode, NodeStatusKey>> = {
 export interface StatusText extends Pick<NodeStatus, 'fill' | 'shape'> {
   readonly key: NodeStatusKey;
   readonly values?: TextValues;
-  /** When the pause ends, on the clock of `performance.now()`. The status shows the seconds until then. */
+  /** End of the pause by the clock of `performance.now()`. The status shows the remaining seconds. */
   readonly endsAt?: number;
 }
 
@@ -67,7 +67,7 @@ export function isEndingSessions(operation: string): boolean {
   return operation.startsWith('sessions.');
 }
 
-/** Returns the size for operations on files, or whether an ensured resource changed. */
+/** Returns the status of a file operation with the size, or of an ensured resource with whether it changed. */
 function statusForSingleResult(data: unknown, { changed, diff, operation }: RunOutcome['envelope']): StatusText {
   if (/^(backup|transfer|snapshot)\./.test(operation)) {
     const result = isObject(data) ? data : {};

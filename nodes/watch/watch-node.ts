@@ -156,7 +156,7 @@ function readWatchSettings(
   };
 }
 
-/** Reads JSON text of the dialog, or the value that a hand-written flow has in its place. */
+/** Reads a JSON text of the dialog. A handwritten flow may have the value itself. */
 function parseJsonProperty(name: string, value: unknown): unknown {
   const variable = parseEnvReference(value);
   if (variable !== undefined) throw unsetVariableError(name, variable);

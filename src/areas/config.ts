@@ -40,7 +40,7 @@ function toRequest(target: string | string[], prefix: string, method: Request['m
 const example = { path: 'users/user-roles/user-role/Staff' };
 const examplePath = '/api/v1/configuration/users/user-roles/user-role/Staff';
 
-/** Any resource of the tree (appliance-api.md, "Generic configuration tree"). */
+/** Operations on any resource of the tree (appliance-api.md, "Generic configuration tree"). */
 export const configArea = defineArea({
   name: 'config',
   label: 'Gateway configuration',

@@ -26,7 +26,7 @@ export async function readConformance(
   return { profile, report, differences };
 }
 
-/** One line for each answer that changed. */
+/** Describes each response that changed in one line. */
 function describeDifferences(differences: readonly ProfileDifference[]): string {
   if (differences.length === 0) return 'No answer has changed.';
   const show = (value: ProfileDifference['before']): string => (value === null ? 'nothing' : value === '' ? 'none' : String(value));

@@ -39,7 +39,7 @@ function verify(call: OperationContext): Promise<JournalVerification> {
   return verifyJournal(getJournalFolder(call), toLineOwner(call), call.settings.stateFolder);
 }
 
-/** Undoes nothing from a journal that somebody changed. A file that was removed as a whole, such as an archived one, is accepted. */
+/** Refuses to undo from a journal that somebody changed. A missing file, such as an archived one, is accepted. */
 async function assertIntact(call: OperationContext): Promise<void> {
   const broken = (await verify(call)).broken.find(({ line }) => line > 0);
   if (!broken) return;

@@ -13,7 +13,7 @@ export { METRICS_CONTENT_TYPE } from './open-metrics';
 export const METRIC_PARTS = ['health', 'sessions', 'license', 'cluster', 'certificate'] as const;
 type MetricPart = (typeof METRIC_PARTS)[number];
 
-/** Errors of a healthy appliance that does not offer a part, or not to this account. */
+/** Error codes of a healthy appliance that does not offer a part, or not to this account. */
 const NOT_OFFERED = new Set<ErrorCode>(['NOT_FOUND', 'FORBIDDEN', 'INVALID_REQUEST', 'REJECTED']);
 
 const READERS: Readonly<Record<MetricPart, (call: OperationContext) => Promise<MetricFamily[]>>> = {

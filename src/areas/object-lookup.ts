@@ -25,7 +25,7 @@ interface ObjectLookup {
   readonly isOrdered?: true;
 }
 
-/** The type of a server costs one request each, so with more servers all are offered. */
+/** Maximum number of servers whose type is checked, because each costs one request. With more servers, all are offered. */
 const MAX_SERVERS = 40;
 const SERVERS = 'authentication/auth-servers/auth-server';
 
@@ -65,7 +65,7 @@ async function readServerType(read: RunReadOperation, name: string): Promise<{ t
   return isObject(server) ? { type: toText(server['auth-server-type']), keys: Object.keys(server) } : {};
 }
 
-/** Older entries are available with `journal.list`. */
+/** Maximum number of listed journal entries. `journal.list` returns older ones. */
 const MAX_JOURNAL_ENTRIES = 500;
 const listJournalEntries = (read: RunReadOperation): Promise<JsonObject[]> =>
   read('journal.list', { limit: MAX_JOURNAL_ENTRIES }).then(toObjects);

@@ -11,7 +11,7 @@ const REALM = `${ADMIN_REALMS}/Admins`;
 const USER = `${ROOT}/authentication/auth-servers/auth-server/Local/local/users/user/jo`;
 const SESSION_OPTIONS = /\/session-options$/;
 const SECOND_FACTOR = /second|two-?factor|multi-?factor|mfa|totp/i;
-/** Servers that ask for a second factor themselves, or hand the sign-in to an identity provider that does. */
+/** Servers that ask for a second factor themselves, or that leave the sign-in to an identity provider which may do so. */
 const STRONG_SERVERS = ['totp', 'saml', 'oauth', 'certificate', 'cert'];
 const WITHOUT_VALUE = ['', 'none', 'false', 'disabled', '0'];
 const LAST_USE_FIELD = /^last-(?:log-?in|sign-?in|access|used)(?:-(?:time|date|at))?$/i;
@@ -34,7 +34,7 @@ const WELL_KNOWN = new Set([
 ]);
 const SECRET_FIELD = /^(?:(?:ro-|rw-|read-|write-)?community(?:-string)?|shared-?secret|secret)$/i;
 
-/** Rules for what the interface documents: realms, sessions, users, clients (appliance-api.md). */
+/** Rules for documented resources: realms, sessions, users, clients (appliance-api.md). */
 export const accessRules: readonly AuditRule[] = [
   {
     id: 'admin-realm-open',
@@ -157,7 +157,7 @@ export function isRadiusOrSnmpClient(path: string): boolean {
   return CLIENT.test(path);
 }
 
-/** The field with a well-known secret, before secrets are masked. */
+/** Returns the field with a well-known secret. Called before secrets are masked. */
 export function findWeakSecret(resource: JsonObject): string | undefined {
   return Object.keys(resource).find((key) => {
     const value = resource[key];

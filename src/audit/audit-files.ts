@@ -5,7 +5,7 @@ import { badInput } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
 
-/** A list in the input, or a file that holds it. */
+/** A list in the input, or the name of a file with the list. */
 export type ListOrFile = string | JsonObject | (string | JsonObject)[] | undefined;
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;

@@ -24,11 +24,11 @@ export interface LiveFacts {
   readonly health?: JsonObject | undefined;
   readonly cluster?: JsonObject | undefined;
   readonly leases?: JsonObject | undefined;
-  /** The realm of the account of this package. */
+  /** The realm of the configured account. */
   readonly realm?: string | undefined;
 }
 
-/** Everything that a rule may look at. */
+/** Everything that a rule may read. */
 export interface AuditSubject {
   readonly index: ConfigurationIndex;
   readonly release: string | null;
@@ -42,7 +42,7 @@ export interface AuditSubject {
   readonly effects: ReadonlyMap<string, string>;
 }
 
-/** A small configuration for the test of a rule. */
+/** A small configuration with which a test checks the rule. */
 export interface RuleExample {
   readonly resources: Readonly<Record<string, JsonObject>>;
   readonly release?: string;
@@ -59,7 +59,7 @@ export interface AuditRule {
   readonly fix: string;
   /** Returns the faults, or undefined if the rule does not fit the configuration. */
   check(subject: AuditSubject): readonly RuleFault[] | undefined | Promise<readonly RuleFault[] | undefined>;
-  /** Run by a test: the first has no fault, the second has one. */
+  /** Examples that a test runs: the first has no fault, the second has one. */
   readonly passes: RuleExample;
   readonly fails: RuleExample;
 }

@@ -13,7 +13,7 @@ const SIZE_FIELD = /^(?:key-(?:size|length|bits))$/i;
 const ALGORITHM_FIELD = /^(?:signature-(?:hash-)?algorithm|signature-hash)$/i;
 const WEAK_ALGORITHM = /md[245]|sha-?1(?!\d)/i;
 
-/** What is known of one certificate, with the field that holds it. */
+/** What is known about one certificate, with the field that contains it. */
 interface CertificateFacts {
   readonly path: string;
   readonly name: string;

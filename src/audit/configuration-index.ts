@@ -2,18 +2,18 @@ import { isObject, type JsonObject } from '../model/json';
 import { toPointerSegment } from '../change/compare';
 import { ResourceKinds, type FieldPattern } from './field-pattern';
 
-/** An object of the configuration: a resource that holds its own name, the last segment of its path. */
+/** An object of the configuration: a resource whose name field equals the last segment of its path. */
 export interface CollectionMember {
   readonly path: string;
   readonly name: string;
   /** Path of the collection. */
   readonly collection: string;
-  /** The field that holds the name. */
+  /** The field with the name of the object. */
   readonly key: string;
   readonly resource: JsonObject;
 }
 
-/** A field that holds names of members, and the collections they are in. */
+/** A field that contains names of members, and the collections of these members. */
 export interface DanglingReference {
   readonly path: string;
   readonly field: string;
@@ -32,9 +32,9 @@ interface IndexedMember extends CollectionMember {
 }
 
 const MAX_DEPTH = 200;
-/** Longer texts are not lists of names. */
+/** Maximum length of a text that can be a list of names. */
 const MAX_LIST_TEXT = 1_000_000;
-/** Values that do not name an object. */
+/** Values that never name an object. */
 const NO_OBJECT = new Set(['', 'none', 'any', 'all', '*', '-', 'default', 'true', 'false', 'enabled', 'disabled']);
 
 /**
@@ -67,7 +67,7 @@ export class ConfigurationIndex {
     return this.#members;
   }
 
-  /** Whether a resource other than the member itself holds its name. */
+  /** Whether a resource other than the member itself contains its name. */
   isUsed({ name, path }: CollectionMember): boolean {
     const holder = this.#membersByName.get(name)?.holder ?? NOBODY;
     return holder === SEVERAL || (holder !== NOBODY && this.paths[holder] !== path);
@@ -78,7 +78,7 @@ export class ConfigurationIndex {
     return this.#referencedCollections.has(collection);
   }
 
-  /** Values of reference fields that are not the name of a member. */
+  /** Values of reference fields that name no member. */
   findDanglingReferences(): DanglingReference[] {
     if (this.#targets.size === 0) return [];
     const found: DanglingReference[] = [];
@@ -104,7 +104,7 @@ export class ConfigurationIndex {
     return this.paths.slice(low, end);
   }
 
-  /** The object that a resource is, or is a part of. */
+  /** Returns the object that a resource is, or is a part of. */
   findOwner(path: string): CollectionMember | undefined {
     for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
       const member = this.#members.get(path.slice(0, end));
@@ -196,7 +196,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** The whole value if it is a name, else the elements of a text with commas. */
+/** Returns the whole value if it is a name, or else the parts of a text with commas. */
 function splitNames(value: string, isName: (text: string) => boolean): readonly string[] {
   if (!value.includes(',') || value.length > MAX_LIST_TEXT || isName(value)) return [value];
   return value

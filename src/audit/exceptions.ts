@@ -5,7 +5,7 @@ import type { AuditRule } from './audit-rule';
 import type { AuditFinding } from './finding';
 import { createPathMatcher } from './own-rules';
 
-/** Accepts findings of a rule until the end of a day. */
+/** An exception that accepts findings of a rule until the end of a day. */
 interface AuditException {
   readonly rule: string;
   readonly path: string;
@@ -20,7 +20,7 @@ export type ExceptedFinding = AuditFinding & { readonly reason: string; readonly
 
 const DAY_MS = 86_400_000;
 
-/** Errors: `BAD_INPUT` that names the exception. */
+/** Parses exceptions. Errors: `BAD_INPUT` that names the invalid exception. */
 export function parseExceptions(entries: readonly JsonObject[]): AuditException[] {
   return entries.map((entry, index) => {
     const readText = (key: string): string => {
@@ -38,7 +38,7 @@ export function parseExceptions(entries: readonly JsonObject[]): AuditException[
   });
 }
 
-/** Separates accepted findings. An exception that has ended accepts nothing, and is a finding itself. */
+/** Separates accepted findings. An expired exception accepts nothing and is itself a finding. */
 export function applyExceptions(
   findings: readonly AuditFinding[],
   exceptions: readonly AuditException[],

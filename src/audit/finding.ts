@@ -21,16 +21,16 @@ export interface AuditFinding {
   readonly evidence: Evidence | null;
 }
 
-/** A fault as a check reports it, before the rule adds its texts. */
+/** A fault as a check reports it, before the texts of the rule are added. */
 export interface RuleFault {
   readonly path: string;
   readonly name: string;
-  /** Replaces the message of the rule. */
+  /** A message that replaces the message of the rule. */
   readonly message?: string;
   readonly evidence: Evidence | null;
 }
 
-/** The findings in data from outside. */
+/** Reads findings in data from outside. */
 export function toFindings(value: unknown): AuditFinding[] {
   if (!Array.isArray(value)) return [];
   return value.filter((item: unknown): item is AuditFinding => isObject(item) && typeof item['rule'] === 'string');

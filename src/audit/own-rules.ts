@@ -7,7 +7,7 @@ import type { AuditRule, AuditSubject } from './audit-rule';
 import { SEVERITIES, type RuleFault, type Severity } from './finding';
 import { auditRules } from './rules';
 
-/** A rule of the user as data. A resource whose condition is true is a finding. */
+/** A user-defined rule. A resource for which its condition is true is a finding. */
 interface RuleText {
   readonly id: string;
   readonly severity: Severity;
@@ -18,12 +18,12 @@ interface RuleText {
   readonly fix: string;
 }
 
-/** Limits of one condition on one resource. */
+/** Time limit for evaluating one condition on one resource. */
 const MAX_CONDITION_MS = 1000;
 const MAX_CONDITION_DEPTH = 500;
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/i;
 
-/** Compiles rules of the user and runs their examples. Errors: `BAD_INPUT` that names the rule. */
+/** Compiles user-defined rules and runs their examples. Errors: `BAD_INPUT` that names the rule. */
 export async function compileOwnRules(entries: readonly JsonObject[]): Promise<AuditRule[]> {
   const rules: AuditRule[] = [];
   for (const [index, entry] of entries.entries()) {

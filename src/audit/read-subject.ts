@@ -16,7 +16,7 @@ import { findWeakSecret, isRadiusOrSnmpClient } from './access-rules';
 import type { LiveFacts } from './audit-rule';
 import { describeWeakness } from './certificate-strength';
 
-/** The configuration to audit, and what is known besides. */
+/** The configuration to audit, and further facts. */
 export interface AuditSource {
   readonly appliance: string;
   readonly release: string | null;
@@ -27,7 +27,7 @@ export interface AuditSource {
 }
 
 const FILE_CONCURRENCY = 32;
-/** An appliance without the feature, or an account without the right, leaves the fact unknown. */
+/** Errors that leave a fact unknown: the appliance does not have the feature, or the account may not read it. */
 const UNKNOWN_FACT_CODES = ['FORBIDDEN', 'NOT_FOUND', 'REJECTED', 'BAD_RESPONSE'];
 
 /** Reads the configuration of the appliance and its state. Errors: those of a read. */

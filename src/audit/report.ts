@@ -27,7 +27,7 @@ export function writeTextReport({ findings }: AuditReportInput): string {
     .join('\n');
 }
 
-/** A page without scripts and links to other files. */
+/** Creates a page without scripts and without links to other files. */
 export function writeHtmlReport(input: AuditReportInput): string {
   const { appliance, time, findings, excepted, notApplicable } = input;
   const rows = findings.map((finding) => {
@@ -61,10 +61,10 @@ export function writeMarkdownReport({ appliance, time, findings, excepted }: Aud
   ].join('\n');
 }
 
-/** The pattern of Papaparse misses a cell with a line break. */
+/** Matches the start of a formula, also in a cell with a line break, which the pattern of Papaparse misses. */
 const FORMULA_START = /^[=+\-@\t\r\n]/;
 
-/** A spreadsheet takes none of its cells for a formula. */
+/** Writes the findings as CSV in which no spreadsheet takes a cell for a formula. */
 export async function writeCsvReport({ findings }: AuditReportInput): Promise<string> {
   const { default: papaparse } = await import('papaparse');
   return papaparse.unparse({ fields: [...COLUMNS], data: findings.map(toCells) }, { escapeFormulae: FORMULA_START });

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../model/json';
 import { toFindings } from './finding';
 
-/** The ids of `auditRules`, without loading the rules: the table of operations needs this file when Node-RED starts. */
+/** The ids of `auditRules`, without loading the rules: the operation table needs this file when Node-RED starts. */
 export const AUDIT_RULE_IDS: readonly string[] = [
   'unused-object',
   'dangling-reference',

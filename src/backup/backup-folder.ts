@@ -117,7 +117,7 @@ export async function findLastGoodBackup(
   return undefined;
 }
 
-/** Returns whether both are of the same appliance and kinds: nightly XML must not remove the weekly binary. */
+/** Whether two backups are of the same appliance and kinds: a nightly XML backup must not remove the weekly binary one. */
 function isSameSeries(first: BackupManifest, other: BackupManifest): boolean {
   const kinds = ({ files }: BackupManifest): string => files.map(({ kind }) => kind).join();
   const identity = (manifest: BackupManifest): string => manifest['serial-number'] ?? manifest.appliance;

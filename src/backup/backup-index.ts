@@ -8,9 +8,9 @@ import { parseBackupManifest, type BackupManifest } from './manifest';
 import { parseBackupFileName, parseManifestFileName, isBackupName } from './names';
 import { openRegularFile } from '../files/open-regular-file';
 
-/** Limits open files: other parts of the process need some too. */
+/** Maximum number of manifests that are read at the same time, because other parts of the process need open files too. */
 const CONCURRENCY = 16;
-/** A manifest has about two kilobytes. */
+/** Maximum size of a manifest. A usual one has about two kilobytes. */
 const MAX_MANIFEST_BYTES = 256 * 1024;
 
 /** The manifests in a folder. */

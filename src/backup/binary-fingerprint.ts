@@ -12,7 +12,7 @@ import { XmlFingerprint } from './xml-fingerprint';
 const STORED = 0;
 const DEFLATED = 8;
 const MIB = 1024 * 1024;
-/** A configuration has tens of megabytes, but a few kilobytes of ZIP can unpack to terabytes. */
+/** Maximum size after unpacking. A configuration has tens of megabytes, but a few kilobytes of ZIP can unpack to terabytes. */
 const MAX_UNPACKED_BYTES = 512 * MIB;
 
 /**

@@ -63,7 +63,7 @@ export class EncryptionStream extends Transform {
   }
 }
 
-/** Objects that need the salt from the beginning of the file. */
+/** The cipher and MAC of a decryption, which need the salt from the beginning of the file. */
 interface DecryptionState {
   readonly decipher: ReturnType<typeof createDecipheriv>;
   readonly hmac: ReturnType<typeof createHmac>;
@@ -125,7 +125,7 @@ export class DecryptionStream extends Transform {
   }
 }
 
-/** Compares in constant time. */
+/** Compares two MACs in constant time. */
 export function macEquals(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a, 'latin1'), Buffer.from(b, 'latin1'));
 }

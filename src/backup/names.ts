@@ -5,7 +5,7 @@ const FILE = new RegExp(`^(${BASE})\\.(?:xml|bin)(?:\\.gz)?(?:\\.enc)?$`);
 const MANIFEST = new RegExp(`^(${BASE})\\.json$`);
 const CLAIM = new RegExp(`^${BASE}\\.claim$`);
 
-/** Windows treats these names as devices, whatever follows the dot. */
+/** Matches names that Windows treats as devices, whatever follows the dot. */
 const WINDOWS_DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])\./i;
 
 let lastTime = 0;
@@ -39,7 +39,7 @@ export function isBackupName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** Keeps ASCII letters, digits, dots and dashes: valid on every file system, and free of the separator. */
+/** Keeps only ASCII letters, digits, dots and dashes, which every file system allows and which are not the separator. */
 function toSafeName(text: string): string {
   // Cut first, because trimming the ends takes quadratic time.
   const safeText = text

@@ -110,7 +110,7 @@ function hasKind({ files }: BackupManifest, kind: ConfigurationKind): boolean {
   return files.some((file) => file.kind === kind);
 }
 
-/** Prefers XML, because an appliance accepts it on any release and network. */
+/** Selects the file to restore. Prefers XML, because an appliance accepts it on any release and network. */
 function selectFile({ backup, files }: BackupManifest, kind: ConfigurationKind | undefined): BackupFile {
   const file = kind
     ? files.find((candidate) => candidate.kind === kind)
@@ -119,7 +119,7 @@ function selectFile({ backup, files }: BackupManifest, kind: ConfigurationKind |
   return file;
 }
 
-/** Protects the new backup like the one that is restored. */
+/** Returns the input of the new backup, which gets the same protection as the restored one. */
 function toBackupInput(file: BackupFile, { password, passphrase }: RestoreInput): Omit<BackupInput, 'folder'> {
   return {
     what: file.kind,

@@ -76,7 +76,7 @@ interface ExportedFile {
   readonly file: BackupFile;
 }
 
-/** A complete backup in the folder. */
+/** A complete backup that is in the folder. */
 export interface CreatedBackup {
   readonly manifest: BackupManifest;
   /** Path of its manifest. */
@@ -168,7 +168,7 @@ async function prepareFolder(
   return { cleaned, before, claim: await claimBackupName(folder, appliance, serial) };
 }
 
-/** With a passphrase, accepts only a backup that it made: others must not hide a change. */
+/** With a passphrase, accepts only a backup that was made with it, because somebody else's backup could hide a change. */
 async function findComparableBackup(
   folder: string,
   manifest: BackupManifest,
@@ -247,7 +247,7 @@ async function exportKind(kind: ConfigurationKind, base: string, input: ExportIn
   }
 }
 
-/** A binary configuration is read a second time, which takes long for large files. */
+/** Computes the fingerprint of a binary configuration by reading it a second time, which takes long for large files. */
 async function fingerprintBinary(
   { partial }: StoredOutput,
   file: BackupFile,

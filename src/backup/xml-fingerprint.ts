@@ -8,7 +8,7 @@ const TIME_PATTERNS = [
   /^(?:exported|generated|created|modified|saved)-(?:at|on|time|date)$/i,
   /^(?:creation|modification)-(?:time|date)$/i,
 ];
-/** Each export encrypts secrets anew, so they always differ. */
+/** Matches names of encrypted secrets. Each export encrypts them again, so they always differ. */
 const SECRET_PATTERN = /-encrypted$/i;
 const SECRET_MARKS = new Set(['secret', 'encrypted']);
 /** A switch is neither a time nor a secret, whatever its name: `include-timestamp`, `traffic-encrypted`. */
@@ -23,7 +23,7 @@ const CLOSE = 0x02;
 const TEXT = 0x03;
 const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d]);
 const SCRATCH_BYTES = 64 * 1024;
-/** A configuration has a few hundred names. The limit bounds the memory. */
+/** Maximum number of remembered names. A configuration has a few hundred; the limit bounds the memory. */
 const MAX_CACHED_NAMES = 10_000;
 
 /**
@@ -124,7 +124,7 @@ export class XmlFingerprint implements XmlEvents {
     this.#addByte(CLOSE);
   }
 
-  /** The order of attributes does not count. */
+  /** Ends an open tag. Its attributes are sorted, because their order does not count. */
   #endOpenTag(): void {
     if (this.#attributes.length === 0) return;
     const text = Buffer.from(this.#attributes.sort().join('\u0004'), 'utf8');

@@ -7,7 +7,7 @@ import { mergeArrayForPut } from './merge-for-put';
 /** Replaces a secret in differences and in stored resources. */
 export const SECRET_MASK = '***';
 
-/** Appliances nest no resource deeper. A JSON pointer into a deeper one would be as long as the resource. */
+/** Maximum nesting. No appliance nests a resource deeper, and a JSON pointer into a deeper one would be as long as the resource. */
 const MAX_DEPTH = 200;
 const MAX_NAME_LENGTH = 200;
 
@@ -90,7 +90,7 @@ class ComparisonWalk implements ResourceComparison {
   readonly diff: Difference[] = [];
   readonly notCompared: FieldLocation[] = [];
   readonly #path: string;
-  /** Whether fields that are only in the earlier state count too. */
+  /** Whether fields that exist only in the earlier state count too. */
   readonly #isSymmetric: boolean;
 
   constructor(path: string, isSymmetric: boolean) {
@@ -182,7 +182,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** Some releases write truth values with a capital letter. */
+/** Converts a value to a comparable text. Some releases write booleans with a capital letter. */
 export function toComparableText(value: string | number | boolean): string {
   const text = String(value);
   return /^(true|false)$/i.test(text) ? text.toLowerCase() : text;

@@ -17,7 +17,7 @@ interface DesiredResource {
   /** The path as the user wrote it. */
   readonly givenPath: string;
   readonly path: string;
-  /** Undefined if the resource must be absent. */
+  /** The desired body; undefined if the resource must be absent. */
   readonly body: JsonObject | undefined;
 }
 
@@ -71,7 +71,7 @@ function ensureItem({ path, body }: DesiredResource, unordered: UnorderedLists, 
   return body ? ensureResource({ path, body, unordered }, call) : ensureResourceAbsent(path, call);
 }
 
-/** Returns a result if nothing differs: such an item does not wait for the items before it. */
+/** Returns a result if nothing differs. Such an item does not wait for the items before it. */
 async function checkUnchanged(
   { path, body }: DesiredResource,
   unordered: UnorderedLists,

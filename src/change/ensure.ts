@@ -17,11 +17,11 @@ import { readIfExists } from './if-exists';
 /** The desired state of one resource. */
 export interface EnsureRequest {
   readonly path: string;
-  /** The given values. A function computes them from the current resource. */
+  /** The desired values, or a function that computes them from the current resource. */
   readonly body: JsonObject | ((current: JsonObject | undefined) => JsonObject);
   /** Keys that are sent only when the resource is created. */
   readonly createOnlyKeys?: readonly string[];
-  /** Writes even if nothing differs, for example to set a password that cannot be compared. */
+  /** Writes even if nothing differs, for example to set a password, which cannot be compared. */
   readonly alwaysWrite?: boolean;
   /** Lists whose order does not count. */
   readonly unordered?: UnorderedLists;

@@ -7,7 +7,7 @@ export type TextMatcher = (text: string) => boolean;
 /** The rest of a pointer that leads into the current value. */
 export type PointerRest = readonly TextMatcher[];
 
-/** Each pattern is compared with every field of every resource. */
+/** Maximum number of patterns. Each pattern is compared with every field of every resource. */
 const MAX_PATTERNS = 200;
 
 /**
@@ -83,7 +83,7 @@ function splitPath(path: string): { segments: readonly string[]; decoded: readon
   return { segments, decoded: segments.map((segment) => decodeURIComponent(segment)) };
 }
 
-/** A segment may be given encoded or decoded. */
+/** Whether segments match a pattern, whose segments may be encoded or decoded. */
 function matchesSegments(steps: PointerRest, decoded: readonly string[], segments: readonly string[]): boolean {
   return steps.every((test, index) => test(decoded[index] ?? '') || test(segments[index] ?? ''));
 }

@@ -158,5 +158,5 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
 }
 
-/** The reason for the permission `no-destroy`. */
+/** Why the permission `no-destroy` forbids the removal. */
 export const NO_DESTROY_REASON = safeMessage`${trusted('The appliance node allows nothing that ends, removes or replaces something: its permissions are no-destroy.')}`;

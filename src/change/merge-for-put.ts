@@ -44,7 +44,7 @@ export function findMatchingItem(items: readonly unknown[], item: unknown, index
   return readItemName(items[index]) === name ? items[index] : items.find((candidate) => readItemName(candidate) === name);
 }
 
-/** Returns the name of an item of a list, if it has one. */
+/** Returns the name of a list item; undefined if it has none. */
 export function readItemName(item: unknown): string | undefined {
   const name = isObject(item) ? item['name'] : undefined;
   return typeof name === 'string' || typeof name === 'number' ? String(name) : undefined;

@@ -17,7 +17,7 @@ export function findNameLists(path: string, document: JsonObject): NameList[] {
   return findLists(path, document, (item) => (typeof item === 'string' && isOnly ? item : readLoneName(item)));
 }
 
-/** Finds lists of complete users, which some releases show in place of their names. */
+/** Finds lists of complete users, which some releases return in place of a list of names. */
 export function findUserLists(path: string, document: JsonObject): NameList[] {
   return findLists(path, document, (item) => (isObject(item) && item['href'] === undefined ? item['username'] : undefined));
 }

@@ -17,11 +17,11 @@ export type ResourceState = Readonly<Record<string, JsonObject>>;
 
 /** The resources that a configuration write affects. */
 export interface WriteSubject {
-  /** The paths to read before and after the write. */
+  /** Paths that are read before and after the write. */
   readonly paths: readonly string[];
   /** Whether everything below the paths is affected too. */
   readonly deep: boolean;
-  /** The resource that contains a written field: some releases do not show a field by itself. */
+  /** The resource that contains a written field, because some releases do not return a field alone. */
   readonly owner?: string;
 }
 
@@ -29,7 +29,7 @@ export interface WriteSubject {
 export interface WriteBaseline {
   readonly subject: WriteSubject;
   readonly before: ResourceState;
-  /** Of a POST: the items of the collection. Undefined if they could not be read. */
+  /** For a POST: the items of the collection; undefined if they could not be read. */
   readonly collection?: CollectionItems | undefined;
 }
 
@@ -39,17 +39,17 @@ interface CollectionItems {
   readonly items: ReadonlySet<string>;
 }
 
-/** The state after a write. `subject` names the created resource if the appliance filed it under another name. */
+/** The state after a write. `subject` names the created resource if the appliance stored it under another name. */
 export interface StateAfterWrite {
   readonly subject: WriteSubject;
   readonly after: ResourceState;
 }
 
-/** Nobody undoes the deletion of more resources than this. */
+/** Maximum number of deleted resources that an undo can restore. */
 const MAX_RESOURCES = 10_000;
 /** Keys by which collections identify their items (appliance-api.md). */
 export const ITEM_KEYS = ['name', 'username', 'address'];
-/** After these errors a write cannot succeed, or nobody wants it any more. */
+/** Error codes after which the write cannot succeed or is no longer wanted. */
 const FATAL_CODES = new Set<ErrorCode>([
   'LOGIN_REJECTED',
   'LOGIN_PAUSED',

@@ -10,7 +10,7 @@ import { containsOnlyLinks } from './hyperlinks';
 
 const LOCAL_USER = /\/local\/users\/user\/[^/]+$/;
 const PASSWORD = 'password-cleartext';
-/** Seeds passwords that nobody knows: a plan and its execution use the same one. */
+/** Seed of random passwords: a plan and its execution use the same one. */
 const PASSWORD_SEED = randomBytes(32);
 
 /** The state before a write, and the body that was sent. */

@@ -4,7 +4,7 @@ import { FieldPatterns, selectIndex, stepInto, type PointerRest } from './field-
 import { isHyperlink } from './hyperlinks';
 import { readItemName } from './merge-for-put';
 
-/** An item with the texts that decide its place in a list. */
+/** A list item with the texts that decide its position in the list. */
 interface SortedItem {
   readonly item: unknown;
   readonly name: string;
@@ -66,7 +66,7 @@ export class UnorderedLists extends FieldPatterns {
     return desired.map((item: unknown, index) => this.#alignValue(item, current[index], intoItem(pointers, index)));
   }
 
-  /** Puts each item to the index of an equal current item, else of one with its name. The others fill the rest. */
+  /** Moves each item to the index of an equal current item, or else of one with its name. Other items fill the rest. */
   #alignItems(desired: readonly unknown[], current: readonly unknown[], pointers: readonly PointerRest[]): unknown[] {
     const describe = (item: unknown, index: number): SortedItem => describeItem(this.#sortValue(item, intoItem(pointers, index)));
     const wanted = desired.map(describe);
@@ -112,7 +112,7 @@ function describeItem(item: unknown): SortedItem {
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Values that a comparison takes for equal become the same text. Links and missing values do not count. */
+/** Returns the same text for values that a comparison treats as equal. Links and missing values do not count. */
 function toComparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toComparable);
   if (isObject(value)) {

@@ -16,7 +16,7 @@ export interface ConformanceResult {
   /** Markdown for people. */
   readonly report: string;
   readonly profile: ConformanceProfile;
-  /** Why the check could not run to its end; without values of the appliance. */
+  /** Why the check ended early, without values of the appliance. */
   readonly failure?: string;
 }
 
@@ -30,7 +30,7 @@ export interface ConformanceProgress {
 export interface ConformanceLimits {
   /** Default 200. */
   readonly maxRequests?: number | undefined;
-  /** On average; eight requests at once have a pause before and after them. Default 4. */
+  /** Requests per second on average. Eight simultaneous requests have a pause before and after them. Default: 4. */
   readonly requestsPerSecond?: number | undefined;
   readonly onProgress?: ((progress: ConformanceProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -44,7 +44,7 @@ export interface ProbeSubject {
   readonly account: string | undefined;
   readonly realm: string | undefined;
   readonly writes: boolean;
-  /** A failure is an error instead of the end of the check. */
+  /** Whether a failure rejects the check. Otherwise it ends the check. */
   readonly failsEarly?: boolean;
   /** Whether the appliance's certificate is trusted; undefined when that is not known. */
   readonly isTrusted?: boolean | undefined;
@@ -81,7 +81,7 @@ async function runAll(prober: Prober, { account, realm, writes }: ProbeSubject):
   prober.found('restarting', false);
 }
 
-/** What a failed login shows. Errors: the given one when nothing was learned, or when something created was left behind. */
+/** Returns what a failed login shows. Errors: the given error if nothing was learned, or if a created object was left behind. */
 async function describeFailure(prober: Prober, error: GatewayError, { realm }: ProbeSubject): Promise<string> {
   const { code, details } = error;
   const { status } = details;
@@ -94,7 +94,7 @@ async function describeFailure(prober: Prober, error: GatewayError, { realm }: P
   return `${what} (${code}${typeof status === 'number' ? `, status ${status}` : ''}).`;
 }
 
-/** Without credentials: a sign-in page answers anybody. */
+/** Probes the login without credentials, because a sign-in page answers anybody. */
 async function probeLoginAnswer(prober: Prober, realm: string | undefined, status: number): Promise<void> {
   if (status >= 300) prober.found('loginAnswer', 'redirect');
   else {

@@ -46,7 +46,7 @@ Exit code: 0 if the check ran to its end, 2 if it could not.
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
 
-/** What the command needs of its process. */
+/** What the command uses from its process. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly print: (text: string) => void;

@@ -1,6 +1,6 @@
 import type { ProfileKeys } from './response-shape';
 
-/** One documented GET without names in its path (appliance-api.md, "Endpoints"). */
+/** Documented GET requests without names in their paths (appliance-api.md, "Endpoints"). */
 export interface DocumentedRead {
   readonly path: string;
   readonly query?: string;
@@ -48,7 +48,7 @@ export const HEALTH_READ: DocumentedRead = {
   },
 };
 
-/** The other documented reads whose paths hold no name. */
+/** Other documented reads whose paths contain no name. */
 export const OTHER_DOCUMENTED_READS: readonly DocumentedRead[] = [
   { path: HEALTH, keys: { message: 'text' } },
   { path: HEALTH, query: 'status=sbr', keys: { 'SBR-AVAILABLE': 'number' } },
@@ -86,14 +86,14 @@ export const DOCUMENTED_TREE_KEYS: Readonly<Record<string, ProfileKeys>> = {
     ...keys('esap/[]/', 'text', 'esap-version,last-activated-time,upload-time'),
   },
 };
-/** Keys of a local user (appliance-api.md, "Local user"), without the password, which no read shows. */
+/** Documented keys of a local user (appliance-api.md, "Local user") except the password, which no read returns. */
 export const LOCAL_USER_KEYS: ProfileKeys = keys(
   '',
   'text',
   'username,fullname,enabled,console-access,change-password-at-signin,one-time-use',
 );
 
-/** Keys that are documented with another word in them or at another place, so that they do not count as a difference. */
+/** Keys that are documented in another place or with another word, so that they do not count as a difference. */
 export const VARYING_KEY_PATTERN =
   /(?:^|\/)(?:href|is-last-record|Is-last-record|machine-id|cluster-node(?:\/.*)?|[^/]+-(?:client-version|enforcer|sdk-version)(?:\/.*)?)$/;
 
@@ -107,7 +107,7 @@ const MORE_WORDS =
   'admin-roles,admin-role,role-mapping-rules,authentication-policy,authentication-server,general,session-options,source-ip,ips,ip,endpoint,' +
   'host-checker,esaps,settings,description,user-timezone,guestcreatedby,attributes-table,network,log,password-cleartext,api_key,resume_id';
 
-/** Words of the interface. Any other key may be a name. */
+/** Key names of the interface. Any other key may be a personal name. */
 export const INTERFACE_KEYS: ReadonlySet<string> = new Set([
   ...MORE_WORDS.split(','),
   ...[SYSTEM_INFORMATION_READ, HEALTH_READ, ...OTHER_DOCUMENTED_READS].flatMap((read) => wordsOf(read.keys)),

@@ -1,12 +1,12 @@
 import { isObject } from '../model/json';
 import { INTERFACE_KEYS } from './documented';
 
-/** Stands for a key that may be a name. */
+/** Stands for a key that may be a personal name. */
 export const MASKED_KEY = '*';
 
 const MAX_KEY_LENGTH = 40;
 const MAX_DEPTH = 20;
-/** An object with more unknown keys is a map: its keys are data. */
+/** Maximum number of unknown keys of an object. An object with more is a map whose keys are data. */
 const MAX_UNKNOWN_KEYS = 60;
 /** Words as the interface writes them: `idle-timeout`, `snmpEnforcement`, `SWAP-UTILIZATION`. */
 const WORD = /^(?:[a-z][A-Za-z]*\d?(?:[-_][A-Za-z]+\d?)*|[A-Z]+\d?(?:-[A-Z]+\d?)*)$/;

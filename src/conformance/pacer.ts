@@ -1,7 +1,7 @@
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 
-/** Time for the pauses between requests. Tests set their own. */
+/** The clock of the pauses between requests. Tests replace it. */
 export interface CheckClock {
   /** Milliseconds of a clock that never goes back. */
   now(): number;
@@ -25,7 +25,7 @@ export const systemClock: CheckClock = {
 export const DEFAULT_MAX_REQUESTS = 200;
 export const DEFAULT_REQUESTS_PER_SECOND = 4;
 
-/** Spaces requests evenly and counts them. Several at once have the pause that their number needs before and after them. */
+/** Spaces requests evenly and counts them. Simultaneous requests have the pause of all of them before and after. */
 export class RequestPacer {
   sent = 0;
   #nextAt = -Infinity;
@@ -41,7 +41,7 @@ export class RequestPacer {
     return this.maxRequests - this.sent;
   }
 
-  /** Errors: `ABORTED`; `LIMIT` when the requests are used up. */
+  /** Waits for the next request. Errors: `ABORTED`; `LIMIT` if no requests are left. */
   async reserve(count = 1): Promise<void> {
     this.#throwIfAborted();
     if (count > this.remaining)
@@ -50,7 +50,7 @@ export class RequestPacer {
     this.#throwIfAborted();
   }
 
-  /** For requests that remove what the check created: neither a limit nor a cancellation stops them. */
+  /** Waits for requests that remove what the check created. Neither a limit nor a cancellation stops them. */
   reserveCleanup(): Promise<void> {
     return this.#waitForTurn(1, undefined);
   }

@@ -3,16 +3,16 @@ import { SYSTEM_INFORMATION_READ } from './documented';
 import type { Prober } from './prober';
 
 const WRONG_PATH = '/api/v1/system/conformance-check-wrong-path';
-/** Takes PUT only, so a GET has the wrong method and changes nothing. */
+/** A documented path that accepts only PUT, so a GET has the wrong method and changes nothing. */
 const PUT_ONLY_PATH = '/api/v1/license/license-client-lease-state';
 const EXPORT_XML = '/api/v1/system/maintenance/export-xml';
 const LEGACY_LOGIN = '/api/v1/auth';
 const AT_ONCE = 8;
 const RELEASE = /^v?\d{1,3}(?:\.\d{1,4}){0,4}(?:R\d{1,3}(?:\.\d{1,4}){0,3})?$/i;
-/** The Date header has whole seconds, and the network adds some delay. */
+/** Tolerance of the clock comparison. The Date header has whole seconds, and the network adds some delay. */
 const MAX_CLOCK_DIFFERENCE_SECONDS = 2;
 
-/** Login, errors, keys, connections, clock. */
+/** Probes login, errors, keys, connections and clock. */
 export async function probeProtocol(prober: Prober): Promise<void> {
   const information = await prober.get(SYSTEM_INFORMATION_READ.path);
   readSystemInformation(prober, information.document);
@@ -63,7 +63,7 @@ async function probeKeys(prober: Prober): Promise<void> {
   if (health.status !== 0) prober.found('healthNeedsKey', !health.isSuccess);
 }
 
-/** Without credentials, so that no account counts a refused login. POST is sent only if GET is a login. */
+/** Sends a login without credentials, so that no account counts a failure. POST is sent only if the release logs in by GET. */
 async function probeLegacyLogin(prober: Prober): Promise<void> {
   const byGet = await prober.get(LEGACY_LOGIN, { credentials: 'none' });
   if (byGet.status === 404) prober.found('legacyLogin', 'unsupported');

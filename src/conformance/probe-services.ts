@@ -3,7 +3,7 @@ import type { Prober } from './prober';
 
 const REPEATS = 4;
 
-/** Health, licenses and cluster. */
+/** Probes health, licenses and cluster. */
 export async function probeServices(prober: Prober): Promise<void> {
   const health = await prober.get(templateOf(HEALTH_READ));
   if (health.isSuccess) {
@@ -17,7 +17,7 @@ export async function probeServices(prober: Prober): Promise<void> {
   for (const read of OTHER_DOCUMENTED_READS) await prober.get(templateOf(read));
 }
 
-/** Repeats the documented reads that succeeded, for the times. Stops when the requests are used up. */
+/** Repeats the documented reads that succeeded, to measure their times. Stops when no requests are left. */
 export async function measureTimes(prober: Prober): Promise<void> {
   const succeeded = new Set(prober.toEndpoints().flatMap(({ path, status }) => (status === 200 ? [path] : [])));
   const templates = [HEALTH_READ, ...OTHER_DOCUMENTED_READS].map(templateOf).filter((template) => succeeded.has(template));

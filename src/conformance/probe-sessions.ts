@@ -16,7 +16,7 @@ interface Page {
   readonly total: number | undefined;
 }
 
-/** Paging, the last-record flag, totals, order, the name filter and null keys of the list of sessions. */
+/** Probes the session list: paging, last-record flag, totals, order, name filter and keys without a value. */
 export async function probeSessions(prober: Prober, ownName: string | undefined): Promise<void> {
   const first = await readPage(prober, { number: MAX_PAGE, start: 0 });
   if (!first.isSuccess) {

@@ -3,7 +3,7 @@ import { encodeSegment } from '../model/path';
 import { CONFIGURATION_PATH, ESAP_PACKAGES_PATH } from './documented';
 import type { ProbeResponse, Prober } from './prober';
 
-/** Branches with documented names. */
+/** Parts of the tree whose names are documented. */
 const BRANCHES = (
   'administrators,administrators/admin-realms,administrators/admin-roles,authentication,authentication/auth-servers,system,users,' +
   'users/user-roles,users/user-realms,users/resource-policies'
@@ -14,14 +14,14 @@ const ROLES = `${CONFIGURATION_PATH}/administrators/admin-roles/admin-role`;
 const MAX_SERVERS = 8;
 const MAX_REALMS = 6;
 
-/** A local auth server that administrators do not use. Its name never leaves the check. */
+/** A local auth server that no administrators use. Its name stays inside the check. */
 export interface LocalAuthServer {
   readonly name: string;
-  /** Its position in the list of servers, from 1. */
+  /** Position of the server in the list of servers, from 1. */
   readonly position: number;
 }
 
-/** Reads the documented parts of the tree. Returns the server where a check with writes may create a user. */
+/** Probes the documented parts of the tree. Returns the server on which a check with writes may create a user. */
 export async function probeTree(prober: Prober): Promise<LocalAuthServer | undefined> {
   await prober.get(CONFIGURATION_PATH);
   await probeBranches(prober);

@@ -9,19 +9,19 @@ const ROLES = `${CONFIGURATION_PATH}/users/user-roles/user-role`;
 const LOGIN = '/api/v1/realm_auth';
 /** Marks a second entry of the profile for the same path. */
 const AGAIN = '#again';
-/** Enough to create an item, to try all writes, and to remove it. */
+/** Maximum number of requests to create an item, try all writes, and remove it. */
 const MAX_REQUESTS_FOR_ITEM = 20;
 
-/** A collection in which the check creates one item. */
+/** A collection in which the check creates an item. */
 interface Collection {
-  /** For people, without names of the appliance. */
+  /** The name of the collection for people, without names from the appliance. */
   readonly label: string;
   readonly path: string;
   readonly template: string;
   readonly keyField: string;
 }
 
-/** Creates one local user and one role, learns how writes are answered, and removes both. */
+/** Creates a local user and a role, probes the responses to writes, and removes both. */
 export async function probeWrites(prober: Prober, server: LocalAuthServer | undefined, realm: string | undefined): Promise<void> {
   if (realm !== undefined && realm !== '') await probeRefusedLogin(prober, realm);
   else prober.skip('wrongPasswordStatus', 'the login has no realm');
@@ -30,7 +30,7 @@ export async function probeWrites(prober: Prober, server: LocalAuthServer | unde
   await probeRole(prober);
 }
 
-/** With a made-up name, so that no account is locked. */
+/** Logs in with a random name, so that no account is locked. */
 async function probeRefusedLogin(prober: Prober, realm: string): Promise<void> {
   const credentials = { username: `conformance-${randomName()}`, password: randomBytes(12).toString('base64url') };
   const { status } = await prober.send({ template: LOGIN, method: 'POST', body: { realm }, credentials });
@@ -100,7 +100,7 @@ async function probeRole(prober: Prober): Promise<void> {
   });
 }
 
-/** Creates the item, runs the probes, and removes it whatever happens. */
+/** Creates an item, runs the probes, and removes the item whatever happens. */
 async function withItem(prober: Prober, collection: Collection, values: JsonObject, work: (item: string) => Promise<void>): Promise<void> {
   const { path, template, keyField, label } = collection;
   if (prober.pacer.remaining < MAX_REQUESTS_FOR_ITEM) return prober.skip(`writes of ${label}`, 'too few requests are left');
@@ -152,14 +152,14 @@ async function removeItem(prober: Prober, collection: Collection, name: string):
   );
 }
 
-/** The name under which the item is listed, in any case. */
+/** Returns the listed name of the item, whatever its case. */
 async function findName(prober: Prober, { path, template }: Collection, name: string): Promise<string | undefined> {
   const item = await prober.get(`${template}/*`, { path: `${path}/${encodeSegment(name)}` });
   if (item.isSuccess) return name;
   return nameInList(await prober.get(template, { path }), name);
 }
 
-/** Like `findName`, when the check may be canceled. */
+/** Like `findName`, but also works after the check was canceled. */
 async function findListedName(prober: Prober, { path, template }: Collection, name: string): Promise<string | undefined> {
   return nameInList(await prober.cleanUp({ template: `${template}#removed`, path, method: 'GET' }), name);
 }
@@ -186,7 +186,7 @@ function readContentType(prober: Prober, { status, contentType }: ProbeResponse)
   if (status === 204) prober.found('noContentType', contentType.startsWith('application/json'));
 }
 
-/** The result envelope of a success. */
+/** Returns the result envelope of a success. */
 function readEnvelope(prober: Prober, { document }: ProbeResponse): void {
   const { result } = document;
   if (!isObject(result)) return;
@@ -211,7 +211,7 @@ function readRefusal(prober: Prober, refused: ProbeResponse): void {
     prober.note(`A second creation with the same name gets ${refused.status} instead of 422.`);
 }
 
-/** A field that the appliance changed by itself. */
+/** Returns a field that the appliance changed by itself. */
 function readImplicitChange(prober: Prober, before: JsonObject, after: JsonObject, sent: JsonObject): void {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   const changed = [...keys].find((key) => {
@@ -227,7 +227,7 @@ function listOf(result: JsonObject, name: string): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** A success without errors in its envelope. */
+/** Whether a response is a success without errors in its envelope. */
 function isCarriedOut({ isSuccess, document }: ProbeResponse): boolean {
   const { result } = document;
   return isSuccess && !(isObject(result) && listOf(result, 'errors').length > 0);

@@ -13,7 +13,7 @@ export interface ProbeRequest extends Partial<RawRequest> {
   readonly template: string;
 }
 
-/** A response as probes look at it. A status of 0 means that none came. */
+/** A response to a probe. Status 0 means that no response arrived. */
 export interface ProbeResponse {
   readonly status: number;
   readonly body: ProfileEndpoint['body'];
@@ -27,7 +27,7 @@ export interface ProbeResponse {
 /** One line of the report: a fixed text without values of the appliance. */
 export interface ReportLine {
   readonly text: string;
-  /** What it means for flows; set where the appliance differs from the interface description. */
+  /** The consequence for flows; set if the appliance differs from the interface description. */
   readonly meaning?: string;
 }
 
@@ -47,7 +47,7 @@ interface EndpointRecord {
   readonly times: number[];
 }
 
-/** So many failures in a row mean that the appliance cannot be reached any more. */
+/** Number of consecutive failures after which the appliance counts as unreachable. */
 const MAX_FAILURES_IN_A_ROW = 3;
 const FATAL = new Set([
   'ABORTED',
@@ -62,7 +62,7 @@ const FATAL = new Set([
 
 const NO_RESPONSE: ProbeResponse = { status: 0, body: 'empty', contentType: '', hasEtag: false, document: {}, isSuccess: false };
 
-/** Sends probes and records what may be shown of their responses. Values stay in memory and only for comparison. */
+/** Sends probes and records the safe parts of their responses. Values stay in memory and are only compared. */
 export class Prober {
   readonly variants: Record<string, VariantValue> = {};
   readonly facts: ReportLine[] = [];
@@ -91,7 +91,7 @@ export class Prober {
     return this.#exchange(probe);
   }
 
-  /** Sends a probe that removes something, also when the check was canceled or has used up its requests. Never fails. */
+  /** Sends a probe that removes an item, even after a cancellation or when no requests are left. Never fails. */
   async cleanUp(probe: ProbeRequest): Promise<ProbeResponse> {
     await this.pacer.reserveCleanup();
     try {

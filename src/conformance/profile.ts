@@ -21,7 +21,7 @@ export interface ProfileEndpoint {
   readonly bytes: number;
 }
 
-/** What a check found. It has no values, names, addresses or secrets, and the simulator can behave like it. */
+/** The result of a check. It has no values, names, addresses or secrets, and the simulator can use it. */
 export interface ConformanceProfile {
   readonly format: typeof PROFILE_FORMAT;
   readonly release: string;
@@ -32,11 +32,11 @@ export interface ConformanceProfile {
   readonly times: Readonly<Record<string, { readonly count: number; readonly median: number; readonly p95: number }>>;
 }
 
-/** One answer that changed between two profiles; null where there was none. */
+/** One response that differs between two profiles; null where a profile has none. */
 export interface ProfileDifference {
   /** `release`, `variant <name>`, or method and path. */
   readonly subject: string;
-  /** What of it: `value`, `status`, `body`, or the path of a key. */
+  /** The part that differs: `value`, `status`, `body`, or the path of a key. */
   readonly part: string;
   readonly before: VariantValue | null;
   readonly after: VariantValue | null;

@@ -70,7 +70,7 @@ function showValue(value: string | number | boolean): string {
   return value === '' ? 'none' : String(value);
 }
 
-/** The words of vendor and brand, which are parts of keys. */
+/** The names of vendor and brand, which are parts of keys. */
 function linesOfWords({ endpoints }: ConformanceProfile): string[] {
   const names = new Set(endpoints.flatMap(({ keys }) => Object.keys(keys).flatMap((path) => path.split('/'))));
   const endings = [

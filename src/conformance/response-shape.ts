@@ -63,7 +63,7 @@ function joinPath(path: string, name: string): string {
   return path === '' ? name : `${path}/${name}`;
 }
 
-/** The kinds of an entry, without `null`, which says little: a key may have no value today. */
+/** Returns the kinds of an entry without `null`, because a key may have no value at the moment. */
 export function parseKindsWithoutNull(entry: string): string[] {
   return entry
     .replace('?', '')

@@ -6,9 +6,9 @@ export interface ApplianceTrait {
   readonly question: string;
   /** The documented behavior. */
   readonly usual: VariantValue;
-  /** What another answer means for flows. */
+  /** What a difference means for flows. */
   readonly meaning: string;
-  /** Found only by a check with writes. */
+  /** True if only a check with writes can find it. */
   readonly needsWrites?: true;
 }
 
@@ -21,7 +21,7 @@ const written = (question: string, usual: VariantValue, meaning = HANDLED): Appl
   needsWrites: true,
 });
 
-/** By the names of the simulator's variants. */
+/** Traits by the name of the simulator variant. */
 export const APPLIANCE_TRAITS: Readonly<Record<string, ApplianceTrait>> = {
   legacyLogin: trait('Methods of the login without a realm', 'post', 'Choose the login by realm if it is unsupported.'),
   restAccess: trait('The account may use the REST interface', true, 'No operation works. Allow REST access for the account.'),
@@ -77,7 +77,7 @@ export const APPLIANCE_TRAITS: Readonly<Record<string, ApplianceTrait>> = {
   xmlEndpoints: trait('Import and export as XML exist', true, 'Use binary in gateway-transfer and gateway-backup.'),
 };
 
-/** What no check finds, with the reason. */
+/** Variants that no check can detect, with the reason. */
 export const UNPROBED_VARIANTS: Readonly<Record<string, string>> = {
   lockAfter: 'an account would be locked',
   idleUnitMs: 'a key would have to be idle for an hour',

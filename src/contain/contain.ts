@@ -10,7 +10,7 @@ import { createNameMatcher, findSimilarNames, NAME_MATCH_MODES, type NameMatch }
 import { getSubjectName, type ContainedAccount, type ContainmentRecord } from './containment-record';
 import { readContainments, getContainmentStores, type StoredContainment, type ContainmentStore } from './containment-store';
 
-/** Sessions that are ended at the same time. More would take all connections of the appliance. */
+/** Sessions that are ended at the same time. More would use all connections of the appliance. */
 const CONCURRENCY = 8;
 
 /** The actions that a containment performs at an appliance. All of them reject with a `GatewayError`. */
@@ -19,20 +19,20 @@ export interface ContainmentActions {
   readonly appliance: string;
   /** Signs the records in folders. */
   readonly signer?: RecordSigner | undefined;
-  /** Nothing is written, here or at the appliance. */
+  /** True for a dry run: nothing is written, here or at the appliance. */
   readonly isDryRun: boolean;
   /** Whether the local account is enabled. Undefined if the server has no such account. Errors: `NOT_FOUND` for the server. */
   isEnabled(server: string, name: string): Promise<boolean | undefined>;
   setEnabled(server: string, name: string, enabled: boolean): Promise<void>;
-  /** All sessions, or those of one user. The appliance may compare names loosely. */
+  /** Lists all sessions, or those of one user. The appliance may compare names loosely. */
   listSessions(name?: string): Promise<JsonObject[]>;
-  /** Sessions that can belong to a person or address. Reports similar names if nobody has the name. */
+  /** Lists sessions that can belong to a person or address. Reports similar names if nobody has the name. */
   listSessionsOf(subject: ContainedSubject): Promise<JsonObject[]>;
-  /** Whether a session has this name or address. False for sessions of the account of this package. */
+  /** Whether a session has this name or address. False for sessions of the own account. */
   isSessionOf(session: JsonObject, subject: ContainedSubject): boolean;
-  /** Returns false for a session that had already ended. */
+  /** Ends a session. Returns false if it had already ended. */
   endSession(session: JsonObject): Promise<boolean>;
-  /** The fields of a session for data and events. */
+  /** The fields of a session that data and events contain. */
   toReportedSession(session: JsonObject): JsonObject;
   /** Runs `work` while no other run changes containments of this appliance. */
   runExclusive<T>(work: () => Promise<T>): Promise<T>;
@@ -94,13 +94,13 @@ export async function containUsers(request: ContainRequest, actions: Containment
 
 interface PreparedRecord {
   readonly stored: StoredContainment;
-  /** Servers whose account is enabled. */
+  /** Servers on which the account is enabled. */
   readonly enabledServers: ReadonlySet<string>;
-  /** The record has a new end. */
+  /** Whether the record has a new end. */
   readonly isLater: boolean;
 }
 
-/** Creates or extends the record. It is not written yet. */
+/** Creates or extends the record without writing it. */
 async function prepareRecord(request: ContainRequest, actions: ContainmentActions, store: ContainmentStore): Promise<PreparedRecord> {
   const subject = pickContainedSubject(request);
   const all = await readContainments(actions.appliance);
@@ -137,13 +137,13 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
   };
 }
 
-/** Returns the wider of two comparisons: a second containment must not let anybody in. */
+/** Returns the wider of two name comparisons: a second containment must not let anybody in. */
 function toMatch(first: NameMatch = 'exact', second: NameMatch = 'exact'): { match?: NameMatch } {
   const match = NAME_MATCH_MODES.indexOf(first) > NAME_MATCH_MODES.indexOf(second) ? first : second;
   return match === 'exact' ? {} : { match };
 }
 
-/** Errors after which the account is surely still enabled. */
+/** Errors after which the account is certainly still enabled. */
 const REFUSAL_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'REJECTED',
   'FORBIDDEN',
@@ -195,7 +195,7 @@ export async function disableAccounts(
   return { record: latest, fault };
 }
 
-/** Ends the present sessions. Returns the first fault, and continues with the other sessions. */
+/** Ends the present sessions. Returns the first error, and continues with the other sessions. */
 async function endSessions(
   record: ContainmentRecord,
   actions: ContainmentActions,

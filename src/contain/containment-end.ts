@@ -1,16 +1,16 @@
 import type { ContainmentRecord } from './containment-record';
 
-/** A clock that jumps ahead for a moment must not release anybody, so two polls this far apart must agree. */
+/** Minimum time between two polls that must agree. A clock that jumps ahead for a moment must not release anybody. */
 const CONFIRMATION_MS = 2000;
 
 interface End {
-  /** The end as it is recorded. A changed end starts over. */
+  /** The recorded end. A changed end starts the comparison again. */
   readonly until: string;
-  /** The end by `performance.now()`. */
+  /** The end on the clock of `performance.now()`. */
   readonly monotonicEnd: number;
-  /** The containment was started or extended by this process, so `monotonicEnd` does not depend on the clock. */
+  /** Whether this process started or extended the containment; then `monotonicEnd` does not depend on the system clock. */
   readonly isExact: boolean;
-  /** When a poll first saw that the end has passed, by `performance.now()`. */
+  /** When a poll first found that the end has passed, by `performance.now()`. */
   passedAt: number | undefined;
   isConfirmed: boolean;
 }
@@ -20,12 +20,12 @@ type Record = Pick<ContainmentRecord, 'id' | 'until' | 'releasing'>;
 /** Ends of containments that this process knows, by id. */
 const endsById = new Map<string, End>();
 
-/** Notes the end of a containment that this process has just started or extended. */
+/** Records the end of a containment that this process has just started or extended. */
 export function recordContainmentEnd(record: Record): void {
   endsById.set(record.id, createEnd(record, true));
 }
 
-/** Compares the clock with the end, once in each poll. */
+/** Compares the system clock with the end, once in each poll. */
 export function observeContainmentEnd(record: Record): void {
   let end = endsById.get(record.id);
   if (end?.until !== record.until) endsById.set(record.id, (end = createEnd(record, false)));
@@ -41,7 +41,7 @@ export function forgetContainmentEnd(id: string): void {
   endsById.delete(id);
 }
 
-/** Whether the end has passed by the clock of the machine, or a release has begun. */
+/** Whether the end has passed by the system clock, or a release has begun. */
 export function isPastContainmentEnd({ until, releasing }: Pick<Record, 'until' | 'releasing'>): boolean {
   return releasing || Date.parse(until) <= Date.now();
 }

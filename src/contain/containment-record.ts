@@ -18,20 +18,20 @@ export interface ContainmentRecord {
   /** The hash of the appliance, because several appliances can share a folder. */
   readonly appliance: string;
   readonly name?: string;
-  /** How the name is compared; missing: exactly. */
+  /** How the name is compared; exactly if missing. */
   readonly match?: NameMatch;
   readonly 'source-ip'?: string;
   readonly accounts: readonly ContainedAccount[];
-  /** The number of sessions that were ended after the first ones. */
+  /** Number of sessions that were ended since the containment started. */
   readonly ended: number;
   /** ISO 8601. */
   readonly since: string;
   readonly until: string;
-  /** The containment has ended; its accounts are being enabled. */
+  /** Whether the containment has ended and its accounts are being enabled. */
   readonly releasing: boolean;
 }
 
-/** The contained name or address, for messages. */
+/** Returns the contained name or address, for messages. */
 export function getSubjectName({ name, 'source-ip': address }: Pick<ContainmentRecord, 'name' | 'source-ip'>): string {
   return name ?? address ?? '';
 }
@@ -53,7 +53,7 @@ export function isContainmentRecord(value: unknown): value is ContainmentRecord 
   );
 }
 
-/** The hash that stands for an appliance in files, so that they do not expose its address. */
+/** Returns the hash that replaces the appliance address in files, so that files do not expose it. */
 export function toApplianceHash(baseUrl: string): string {
   return coordinationKey('contain', baseUrl.toLowerCase());
 }

@@ -12,7 +12,7 @@ import { withLockFile } from '../files/lock-file';
 import { isContainmentRecord, type ContainmentRecord } from './containment-record';
 import { createProcessMap } from '../model/process-state';
 
-/** The records of a store. A fault of one file does not hide the others. */
+/** The records of a store. An error in one file does not hide the others. */
 export interface ContainmentStoreContents {
   readonly records: readonly ContainmentRecord[];
   readonly fault?: GatewayError | undefined;
@@ -20,11 +20,11 @@ export interface ContainmentStoreContents {
 
 /** A place that stores containments. */
 export interface ContainmentStore {
-  /** The folder, for messages. */
+  /** The folder of the store, for messages. */
   readonly location: string;
   readAll(): Promise<ContainmentStoreContents>;
   put(record: ContainmentRecord): Promise<void>;
-  /** Returns whether the record existed. */
+  /** Removes a record. Returns whether it existed. */
   remove(id: string): Promise<boolean>;
   /** Runs `work` while no other process that shares the store changes it. */
   runExclusive<T>(work: () => Promise<T>): Promise<T>;
@@ -161,7 +161,7 @@ class ContainmentStores {
     this.#appliance = appliance;
   }
 
-  /** The store of a folder, or the memory without one. The latest signing key counts; a gateway without a key does not lift the check. */
+  /** Returns the store of a folder, or the memory store. The latest signing key applies; a gateway without a key does not remove the check. */
   forFolder(folder: string | undefined, signer?: RecordSigner): ContainmentStore {
     if (folder === undefined) return this.#memory;
     const path = resolve(folder);
@@ -178,7 +178,7 @@ class ContainmentStores {
 
 const storesByAppliance = createProcessMap<ContainmentStores>('containment stores');
 
-/** The stores of an appliance by its hash. */
+/** The containment stores by appliance hash. */
 export function getContainmentStores(appliance: string): ContainmentStores {
   let stores = storesByAppliance.get(appliance);
   if (!stores) storesByAppliance.set(appliance, (stores = new ContainmentStores(appliance)));
@@ -203,10 +203,10 @@ export async function readContainments(appliance: string): Promise<StoredContain
   return containments;
 }
 
-/** A folder on a share that does not respond must not stop the enforcement of the other containments. */
+/** Time limit for reading a folder. A share that does not respond must not stop the other containments. */
 const READ_TIME_LIMIT_MS = 5000;
 
-/** Reads a store. Returns a fault if it does not respond in time. */
+/** Reads a store. Returns an error if it does not respond in time. */
 async function readWithTimeLimit(store: ContainmentStore): Promise<ContainmentStoreContents> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<ContainmentStoreContents>((resolve) => {

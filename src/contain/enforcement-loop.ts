@@ -20,7 +20,7 @@ export interface EnforcementParticipant {
   readonly appliance: string;
   /** Seconds between two polls. */
   readonly every: number;
-  /** Whether the participant contains people. Such a participant is preferred, because the journal names the one that acts. */
+  /** Whether the participant contains people. Such a participant acts first, because the journal names the one that acts. */
   readonly canContain: boolean;
   /** A folder with containments, in addition to the known ones. */
   readonly folder?: string | undefined;
@@ -33,17 +33,17 @@ export interface EnforcementParticipant {
   onPoll(contained: number, fault: GatewayError | undefined): void;
 }
 
-/** Above this number of users, one complete list costs less than a request for each. */
+/** Maximum number of users that are read by name. For more, one complete list costs less. */
 const MAX_LOOKUPS_BY_NAME = 3;
 const CONCURRENCY = 8;
 const MAX_GRACE_MS = 500;
-/** A poll is ended after this time, because a request that hangs would let a person stay signed in. */
+/** Shortest time after which a poll is ended, because a hanging request would let a person stay signed in. */
 const MIN_TIME_LIMIT_MS = 5000;
 const MAX_TIME_LIMIT_MS = 600_000;
 
 const loops = new Map<string, EnforcementLoop>();
 
-/** Starts to enforce containments. The returned function stops it. */
+/** Starts to enforce containments until the returned function is called. */
 export function startEnforcement(participant: EnforcementParticipant): () => void {
   if (participant.folder !== undefined) getContainmentStores(participant.appliance).forFolder(participant.folder, participant.signer);
   let loop = loops.get(participant.appliance);
@@ -56,7 +56,7 @@ export function isEnforcing(): boolean {
   return loops.size > 0;
 }
 
-/** Passes on a complete list of sessions that another operation read. `startedAt` is a value of `performance.now()`. */
+/** Passes on a complete session list of another operation. `startedAt` is a value of `performance.now()`. */
 export function offerSessions(appliance: string, sessions: readonly JsonObject[], startedAt: number): void {
   loops.get(appliance)?.offer({ sessions, startedAt });
 }
@@ -70,13 +70,13 @@ interface SessionList {
 class EnforcementLoop {
   readonly #appliance: string;
   readonly #participants = new Set<EnforcementParticipant>();
-  /** Ended sessions that are still listed. Each is reported once. */
+  /** Ended sessions that the appliance still lists. Each is reported once. */
   #endedSessionIds = new Set<unknown>();
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
   /** When the last poll started, by `performance.now()`. */
   #lastPollAt = -Infinity;
-  /** The duration of the longest successful poll, and the number of consecutive timeouts. */
+  /** Duration of the longest successful poll, and number of consecutive timeouts. */
   #longestPollMs = 0;
   #consecutiveTimeouts = 0;
 
@@ -99,14 +99,14 @@ class EnforcementLoop {
     return 1000 * Math.min(...[...this.#participants].map(({ every }) => every));
   }
 
-  /** Uses a list that a watch read in place of a poll, unless the last poll was very recent. */
+  /** Uses the session list of a watch in place of a poll, unless the last poll was very recent. */
   offer(sessionList: SessionList): void {
     if (this.#isPolling || sessionList.startedAt - this.#lastPollAt < this.#intervalMs / 4) return;
     clearTimeout(this.#timer);
     void this.#poll(sessionList);
   }
 
-  /** Plans the next poll. A running poll plans its own successor. */
+  /** Plans the next poll. A running poll plans the one after it. */
   #schedule(ms: number): void {
     if (this.#isPolling) return;
     clearTimeout(this.#timer);
@@ -149,7 +149,7 @@ class EnforcementLoop {
     this.#schedule(Math.max(0, intervalMs + graceMs - (performance.now() - startedAt)));
   }
 
-  /** Ends a poll that takes much longer than the others, so that the next can start. Each timeout doubles the limit of the next. */
+  /** Ends a poll that takes much longer than the others, so that the next one can start. Each timeout doubles the limit. */
   async #pollWithTimeLimit(poll: (timeLimitMs: number) => Promise<GatewayError | undefined>): Promise<GatewayError | undefined> {
     const usualMs = Math.max(this.#intervalMs, MIN_TIME_LIMIT_MS, 3 * this.#longestPollMs);
     const timeLimitMs = Math.min(usualMs * 2 ** Math.min(this.#consecutiveTimeouts, 10), MAX_TIME_LIMIT_MS);
@@ -164,7 +164,7 @@ class EnforcementLoop {
     return new GatewayError('TIMEOUT', message, fault.details);
   }
 
-  /** One poll. Returns the first fault, and continues with the other containments. */
+  /** Performs one poll. Returns the first error, and continues with the other containments. */
   async #enforce(
     containments: readonly StoredContainment[],
     actions: ContainmentActions,
@@ -231,7 +231,7 @@ class EnforcementLoop {
     if (counts.size > 0) await actions.runExclusive(() => this.#addToEnded(counts));
   }
 
-  /** Counts only in records that still exist, so that a count does not contain a released person again. */
+  /** Adds counts only to existing records, because a written count must not contain a released person again. */
   async #addToEnded(counts: ReadonlyMap<string, number>): Promise<void> {
     for (const { record, store } of (await tryReadContainments(this.#appliance)).containments) {
       const newlyEnded = counts.get(record.id);

@@ -5,14 +5,14 @@ import { basename, dirname, join } from 'node:path';
 import { mapConcurrently } from '../model/map-concurrently';
 import { retryWhileLocked, removeFile } from './retry-locked';
 
-/** Files that this process is writing; they are not stale. */
+/** Files that this process is writing and that are therefore not stale. */
 const openPaths = new Set<string>();
 let count = 0;
 
 /** Identifies this machine in file names. */
 export const HOST_HASH = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 const SUFFIX = /\.([0-9a-f]{8})-(\d+)-\d+\.partial$/;
-/** Files of another machine count as stale after this time; the next nightly run removes them. */
+/** Time after which a file of another machine counts as stale. The next nightly run removes it. */
 const FOREIGN_STALE_MS = 12 * 3_600_000;
 const CHECK_CONCURRENCY = 16;
 
@@ -97,7 +97,7 @@ export async function findStalePartials(folder: string): Promise<string[]> {
   return names.filter((_name, index) => isStale[index]);
 }
 
-/** Removes what a killed process left of this target. Never rejects, because cleaning up is optional. */
+/** Removes partial files of a killed process for this target. Never rejects, because cleaning up is optional. */
 export async function removeStalePartials(target: string): Promise<void> {
   const folder = dirname(target);
   const names = await findStalePartials(folder).catch(() => []);

@@ -16,7 +16,7 @@ const MAX_WAIT_MS = 60_000;
 const HEARTBEAT_MS = 10_000;
 const HOLDER_TTL_MS = 120_000;
 const MAX_HOLDER_BYTES = 256;
-/** A holder writes its name right after creating the file. An empty lock that is older belongs to a killed process. */
+/** Age after which an empty lock belongs to a killed process. A holder writes its name right after creating the file. */
 const EMPTY_LOCK_GRACE_MS = 5_000;
 
 /**
@@ -77,12 +77,12 @@ function readHolder(file: string): Promise<string> {
   return readRegularFile(file, MAX_HOLDER_BYTES).then(String, () => '');
 }
 
-/** The code is for the name of the file alone, because a shared folder can have another path on each machine. */
+/** Creates the signature of a lock file. It covers only the file name, because a shared folder can have another path on each machine. */
 function signCode(file: string, holder: string, signer: RecordSigner): string {
   return signer.sign('lock', `${basename(file)}\n${holder}`);
 }
 
-/** True for a lock that somebody without the key wrote. */
+/** Whether somebody without the key wrote the lock. */
 async function isForged(file: string, signer: RecordSigner): Promise<boolean> {
   const [holder = '', code] = (await readHolder(file)).split(' ');
   return !signer.isValid('lock', `${basename(file)}\n${holder}`, code) && (await lstat(file).catch(() => undefined)) !== undefined;

@@ -1,7 +1,7 @@
 import { readRegularFile } from './open-regular-file';
 import { toFileError } from './file-error';
 
-/** Larger files in a folder of this package are damaged or foreign. */
+/** Maximum size. Larger files in a folder of this package are damaged or foreign. */
 const MAX_JSON_FILE_BYTES = 64 * 1024 * 1024;
 
 /**

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 /** Codes of Windows for a file that a virus scanner, indexer or backup program has open. */
 const LOCKED_CODES = new Set(['EPERM', 'EACCES', 'EBUSY']);
-/** 2.5 s in total, because scanners take longer for large files. */
+/** Delays between attempts, 2.5 s in total, because scanners need longer for large files. */
 const RETRY_DELAYS_MS = [10, 20, 40, 80, 150, 300, 400, 500, 500, 500];
 
 /** Retries a rename or removal on Windows. Other systems use these codes for missing permissions, which no wait changes. */

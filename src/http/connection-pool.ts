@@ -172,7 +172,7 @@ class Queue<T> {
   }
 }
 
-/** Runs `work` after this many turns of the event loop; each turn polls all sockets. */
+/** Runs `work` after this many turns of the event loop. In each turn, Node.js polls all sockets. */
 export function afterEventLoopTicks(ticks: number, work: () => void): void {
   if (ticks > 1) setImmediate(afterEventLoopTicks, ticks - 1, work);
   else setImmediate(work);

@@ -10,7 +10,7 @@ import type { CheckedSettings, ProxySettings } from '../model/settings';
 import { safeMessage } from '../model/safe-message';
 import { createProcessMap } from '../model/process-state';
 
-/** Idle sockets outlive the usual polling interval of one minute, because a new connection costs ten times as much as a reused one. */
+/** Lifetime of idle sockets: longer than the usual polling interval of one minute, because a new connection costs ten times as much as a reused one. */
 const KEEP_ALIVE_MS = 75_000;
 
 /**
@@ -146,7 +146,7 @@ function readStreamEnd(tcpSocket: Socket): Promise<StreamEnd> {
   });
 }
 
-/** Appliances with the same certificates share a context; a thousand appliances would otherwise hold a thousand copies of a CA. */
+/** Shared TLS contexts. Appliances with the same certificates share one; otherwise a thousand appliances would hold a thousand copies of a CA. */
 const secureContexts = createProcessMap<WeakRef<SecureContext>>('secure contexts');
 const contextRegistry = new FinalizationRegistry<string>((name) => {
   if (!secureContexts.get(name)?.deref()) secureContexts.delete(name);

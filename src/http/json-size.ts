@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { GatewayError } from '../model/error';
 
-/** Parsing takes a microsecond or more for each value, and blocks the process meanwhile. A session record has 27 values. */
+/** Maximum number of values. Parsing blocks the process for a microsecond or more per value; a session record has 27 values. */
 export const MAX_JSON_VALUES = 1_000_000;
 /** Each different key takes several microseconds. The interface has a few hundred. */
 export const MAX_JSON_KEYS = 100_000;
-/** A smaller body cannot block for long, whatever it contains. */
+/** Minimum size of a body that is checked. A smaller one cannot block for long, whatever it contains. */
 const MIN_CHECKED_BYTES = 1 << 20;
 
 const COMMA = 0x2c;

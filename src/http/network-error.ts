@@ -95,10 +95,10 @@ export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: stri
   return new GatewayError('CONNECTION', safeMessage`The connection to ${trusted(host)} was cut before it answered (${reason}).`, details);
 }
 
-/** What undici says when the proxy answers CONNECT with another status than 200. */
+/** The message of undici if the proxy answers CONNECT with another status than 200. */
 const PROXY_STATUS = /^Proxy response \((\d{3})\)/;
 
-/** With a proxy, every TCP connection is one to the proxy. Returns undefined for a fault behind it. */
+/** Returns the error of a proxy connection, because with a proxy every TCP connection goes to the proxy. Undefined for an error behind the proxy. */
 function describeProxyFault(proxy: string, host: string, system: string, message: string): SafeMessage | undefined {
   const status = Number(PROXY_STATUS.exec(message)?.[1]);
   const name = trusted(proxy);
@@ -112,7 +112,7 @@ function describeProxyFault(proxy: string, host: string, system: string, message
   return safeMessage`The proxy ${name} cannot be reached (${trusted(system)}). Check its address and port in the proxy configuration, and whether it runs.`;
 }
 
-/** A TLS server answers plain HTTP with a hangup, a TLS alert or a page that says so. */
+/** Creates the error for a TLS server that was called over plain HTTP: it hangs up, or sends a TLS alert or a page that says so. */
 export function plainHttpError(host: string, reason: SafeMessage | string = trusted('400')): GatewayError {
   const words = safeMessage`${trusted(host)} did not answer plain HTTP (${reason}). If this is an HTTPS port, the URL must begin with https://.`;
   return new GatewayError('CONNECTION', words, { sent: true });

@@ -1,11 +1,11 @@
 /** A backslash before a non-ASCII character is invalid JSON. Escaping the character would hide that. */
 const BACKSLASH = 0x5c;
-/** The high bit of each of four bytes; ASCII never sets it. */
+/** Matches the high bit of each of four bytes, which is never set in ASCII. */
 const HIGH_BITS = 0x80808080 | 0;
-/** With more non-ASCII bytes or runs than this, escaping costs more than it saves. */
+/** Limits above which escaping non-ASCII bytes costs more than it saves. */
 const MIN_BYTES_PER_NON_ASCII_BYTE = 16;
 const MIN_BYTES_PER_NON_ASCII_RUN = 512;
-/** One reused buffer spares garbage collection; longer bodies are decoded instead. */
+/** Size of the reused buffer, which avoids garbage collection. Longer bodies are decoded instead. */
 const SCRATCH_BYTES = 1 << 20;
 let scratch: Buffer | undefined;
 

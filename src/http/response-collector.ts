@@ -13,7 +13,7 @@ import type { Exchange, Reply } from './exchange';
 
 type Headers = Record<string, string | string[] | undefined>;
 
-/** Parsing a body of at least this size takes longer than all other work for its connection. */
+/** Size from which parsing a body takes longer than all other work for its connection. */
 const LARGE_BODY_BYTES = 16 * 1024;
 
 /** What all exchanges with one appliance share. */

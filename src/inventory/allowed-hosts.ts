@@ -26,7 +26,7 @@ export class AllowedHosts {
   readonly #patterns: readonly HostPattern[];
   #hostsBySet: Map<string, Set<string>> | undefined;
 
-  /** Errors: `BAD_CONFIG` for an invalid pattern. */
+  /** Parses host patterns. Errors: `BAD_CONFIG` for an invalid pattern. */
   constructor(patterns: readonly string[] = []) {
     if (patterns.length > MAX_PATTERNS)
       throw badConfig(safeMessage`allowedHosts has ${patterns.length} patterns; the maximum is ${MAX_PATTERNS}.`);

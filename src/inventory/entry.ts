@@ -25,7 +25,7 @@ export const MAX_INVENTORY_ENTRIES = 100_000;
 const MAX_NAME_CHARACTERS = 200;
 /** Further faults are only counted. */
 const MAX_REPORTED_FAULTS = 5;
-/** A set name becomes part of a path and of the name of a variable. */
+/** Matches valid names of credential sets, which become part of a path and of a variable name. */
 const SET_NAME_PATTERN = /^[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}$/;
 /** Characters that have a meaning in a selection or are invisible. */
 const INVALID_IN_NAME = /[*|"\p{Cc}]|^!|^tag:|^\s|\s$/u;

@@ -3,7 +3,7 @@ import { Gateway, type GatewayOptions } from '../gateway';
 import { sortObjectsReplacer } from '../model/json';
 import type { Settings } from '../model/settings';
 
-/** Unused gateways stay open this long, because a deploy creates each inventory again and a file can lose an appliance for a moment. */
+/** How long unused gateways stay open, because a deploy recreates each inventory and a file can lose an appliance for a moment. */
 const RETAIN_AFTER_CLOSE_MS = 90_000;
 
 /** A gateway with the number of its users. */

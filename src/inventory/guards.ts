@@ -18,7 +18,7 @@ const GUARDS: Readonly<Record<string, (value: unknown, limit: unknown) => boolea
   journal: (value, limit) => value === limit,
 };
 
-/** An unknown word is refused by the check of the settings. It counts as the weakest value here. */
+/** The strictness of a permission. An unknown word counts as the weakest, and the check of the settings refuses it. */
 function permissionRank(value: unknown): number {
   return (PERMISSIONS as readonly unknown[]).indexOf(value);
 }

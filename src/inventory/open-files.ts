@@ -4,11 +4,11 @@ import type { Gateway } from '../gateway';
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 
-/** How long a connection stays open after its last use. */
+/** Time for which a connection stays open after its last use. */
 const CONNECTION_KEEP_ALIVE_MS = 75_000;
 /** Reserved for other files of the process, such as backups and other nodes. */
 const SPARE_FILES = 32;
-/** Up to this number of appliances, no usual limit is reached. */
+/** Number of appliances up to which no usual limit is reached. */
 const MIN_APPLIANCES_TO_CHECK = 32;
 
 /** The open files of this process. */

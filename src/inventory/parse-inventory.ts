@@ -14,12 +14,12 @@ export interface ParsedInventory {
   readonly findLine: (index: number) => Promise<number | undefined>;
 }
 
-/** A file of ten thousand appliances has a few megabytes. */
+/** Maximum size of an inventory. A file of ten thousand appliances has a few megabytes. */
 export const MAX_INVENTORY_BYTES = 16 * 2 ** 20;
 
-/** An entry is a list, a map and a list of tags. Recursive functions must not see more levels than this. */
+/** Maximum nesting: an entry is a list, a map and a list of tags. Recursive functions must not get more levels. */
 const MAX_NESTING = 20;
-/** The time to resolve aliases grows with the product of anchors and aliases. */
+/** Maximum number of aliases, because the time to resolve them grows with the product of anchors and aliases. */
 const MAX_YAML_ANCHORS = 100;
 const MAX_YAML_ALIASES = 1000;
 const MAX_YAML_KEYS = 1000;
@@ -184,7 +184,7 @@ function detectDelimiter(text: string): string {
   return [...SEPARATOR_NAMES.keys()].find((separator) => head.includes(separator)) ?? ',';
 }
 
-/** Spreadsheets write semicolons in some countries. So a line with another separator than the first one gets a hint. */
+/** Suggests another separator. Spreadsheets in some countries write semicolons, so a line can differ from the first one. */
 function describeOtherSeparator(cells: readonly string[], delimiter: string): string {
   const others = [...SEPARATOR_NAMES].filter(([separator]) => separator !== delimiter && cells.some((cell) => cell.includes(separator)));
   const names = others.map(([, name]) => name).join(' and ');

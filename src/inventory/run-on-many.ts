@@ -86,7 +86,7 @@ export async function runOnMany(
   return new ManyRun(targets, operation, inputs, options, rollout).perform();
 }
 
-/** The limit for operations that destroy holds for a PUT that removes something, too. */
+/** The refusal of a PUT that removes something on many appliances. The limit for destroying operations applies to it too. */
 const REMOVAL_REFUSAL = safeMessage`More than ${MAX_DESTROYED_APPLIANCES} appliances are selected, and the limit for operations that destroy holds for it (maxAppliances).`;
 
 /** A run that waits for the approval of its plan, and then for its turn. */
@@ -105,7 +105,7 @@ class ManyRun {
   readonly #started = performance.now();
   readonly #results: ApplianceResult[];
   readonly #envelopes: (Envelope | undefined)[];
-  /** Aborted when the signal of the options is. */
+  /** Aborts when the signal of the options aborts. */
   readonly #stop = new LightAbortController();
   readonly #pendingRuns = new Map<number, PendingRun>();
   #approved: ApprovalRecord | undefined;

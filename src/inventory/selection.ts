@@ -10,7 +10,7 @@ export interface Selectable {
 
 export type SelectionPredicate = (appliance: Selectable) => boolean;
 
-/** Bounds the work for a selection from a message. */
+/** Maximum length of a selection, because a message can contain it. */
 const MAX_SELECTION_CHARACTERS = 10_000;
 /** A word: `!` negates it, `tag:` tests the tags, quotation marks allow spaces. */
 const WORD_PATTERN = /(!?)(tag:)?(?:"([^"]*)"|([^\s|"!][^\s|"]*))|(\|)|(\S)/g;

@@ -10,7 +10,7 @@ interface EntryLine {
   readonly line: number;
 }
 
-/** A line that does not belong to the entry whose id it has. */
+/** A line that does not belong to the entry whose id it contains. */
 export interface MisplacedLine extends EntryLine {
   readonly id: string;
   readonly why: string;

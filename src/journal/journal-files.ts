@@ -13,13 +13,13 @@ const FILE_NAME = /^(\d{8})-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}\.jsonl$/;
 const READ_CONCURRENCY = 16;
 const CHUNK_BYTES = 1 << 16;
 const NEWLINE = 0x0a;
-/** A process writes far less in a day; a larger file is damaged or foreign. */
+/** Maximum size of a journal file. A process writes far less in a day; a larger file is damaged or foreign. */
 const MAX_JOURNAL_FILE_BYTES = 256 * 1024 * 1024;
 
 /** Subfolder for undo data, which stays out of the journal. */
 export const UNDO_FOLDER = 'undo';
 
-/** Files that this process still writes to. */
+/** Journal files that this process still writes. */
 export const journalFilesInUse = new Set<string>();
 
 /** Creates a unique file name. */

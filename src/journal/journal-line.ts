@@ -48,7 +48,7 @@ export interface JournalLine extends JournalEntry {
   readonly hash: string;
 }
 
-/** Whose lines must have a valid code. */
+/** The appliance whose lines must have a valid signature. */
 export interface JournalVerificationContext {
   readonly appliance: string;
   readonly signer: RecordSigner | undefined;
@@ -72,7 +72,7 @@ export function sealLine(line: object, file = '', signer?: RecordSigner): { read
 }
 
 const NOT_A_LINE = 'it is not a journal line';
-/** Also the line of an appliance that got its key later: the package does not trust what it cannot check. */
+/** The fault of a line without a valid signature. It also applies to an appliance that got its key later, because older lines cannot be checked. */
 const NOT_SIGNED =
   'it has no valid code of the signing key, so somebody else wrote it, or it is older than the key. Move the file out of the folder to continue without it';
 

@@ -10,7 +10,7 @@ export interface WrittenLine extends ChainLink {
   readonly at: string;
 }
 
-/** The first line is remembered at once, later ones together. An older line proves a loss as well as the latest one. */
+/** How often the last line is remembered: the first at once, later ones together. An older line proves a loss as well as the latest one. */
 const SAVE_DELAY_MS = 2000;
 
 /** Remembers the last line of one journal outside its folder, so that a lost journal is noticed after a restart. */

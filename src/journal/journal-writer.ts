@@ -17,7 +17,7 @@ interface PendingLine {
   /** Undefined for a new entry, which gets a new id. */
   readonly id: string | undefined;
   readonly fields: EntryFields;
-  /** Data for an undo, stored in a separate file. */
+  /** Undo data, which is stored in a separate file. */
   readonly undoData: object | undefined;
   readonly signer: RecordSigner | undefined;
   /** A write waits for this line: it must be on the disk, not only in the operating system's memory. */
@@ -59,7 +59,7 @@ export class JournalWriter {
   #flushing: Promise<void> | undefined;
   /** The last line that this process has written. */
   #lastWritten: WrittenLine | undefined;
-  /** The same, until its flush shows that the file still has a name. */
+  /** The last line that is written but not flushed, so the file may have lost its name. */
   #unconfirmed: WrittenLine | undefined;
   /** The end of the file is uncertain after a fault. */
   #mustReopen = false;

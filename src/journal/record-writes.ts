@@ -132,7 +132,7 @@ class WriteRecording {
     }
   }
 
-  /** Completes the entry. The write has happened, so a journal fault must not turn it into a failure; it stops the next write. */
+  /** Completes the entry. The write has already happened, so a journal fault does not make it fail; the fault blocks the next write. */
   async #complete(id: string, entryFields: EntryFields, state: StateAfterWrite | 'ambiguous' | undefined): Promise<void> {
     const undoData = typeof state === 'object' ? state : undefined;
     try {

@@ -47,7 +47,7 @@ function assertUndoable({ undo: isUndoable, ok, operation, request, id }: Journa
   throw badInput(safeMessage`${id} (${operation}) has no undo: ${reason}.`);
 }
 
-/** The request is in the journal, the undo data beside it: data for another resource is not used. */
+/** Checks that the undo data belongs to the request in the journal. Data for another resource is not used. */
 function assertBelongsToRequest({ id, request }: JournalEntry, { subject, before, after = {} }: UndoData): void {
   const root = request.path.replace(/\/$/, '');
   const paths = [...subject.paths, ...Object.keys(before), ...Object.keys(after)];

@@ -4,7 +4,7 @@ import type { PendingLogin, SessionApiKey } from './pending-login';
 import type { CheckedSettings } from '../model/settings';
 import { createProcessMap } from '../model/process-state';
 
-/** A full deploy closes every gateway and then recreates it. The key survives this gap. */
+/** Time for which the state of an account is kept. A full deploy closes every gateway and then recreates it. */
 const RETAIN_AFTER_CLOSE_MS = 90_000;
 const MAX_ANSWERED_STEPS = 100;
 
@@ -22,7 +22,7 @@ export class AccountState {
   wipeTimer: NodeJS.Timeout | undefined;
   /** Settles when the latest pause is stored. */
   pauseUpdate: Promise<void> | undefined;
-  /** A flow that repeats a message must not send its code again. */
+  /** Answered steps. A flow that repeats a message must not send its code again. */
   readonly #answeredSteps = new Set<string>();
   /** Each gateway of the account masks the key, no matter which one logged in. */
   readonly #redactors = new Set<Redactor>();
@@ -76,7 +76,7 @@ export function joinAccount(accountKey: string, redactor: Redactor): AccountStat
   return state;
 }
 
-/** Leaves the account. The last gateway leaves the key behind for those that a deploy creates next. */
+/** Leaves the shared state. The last gateway to leave keeps the key there for the gateways of the next deploy. */
 export function leaveAccount(accountKey: string, state: AccountState, redactor: Redactor): void {
   if (!state.leave(redactor) || state.userCount > 0) return;
   const wipe = (): void => {

@@ -6,7 +6,7 @@ import { trusted, safeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
 import { accountHash } from './account-state';
 
-/** Repeated refused logins lock an account. */
+/** Pause after a refused login, because repeated refusals lock the account. */
 const REFUSED_PAUSE_MS = 60_000;
 /** Pause after a login that failed for another reason. */
 const FAILED_PAUSE_MS = 5_000;
@@ -52,9 +52,9 @@ interface PauseKeys {
  */
 export class BackOff {
   readonly #coordination: Coordination;
-  /** Pause after a failed login. An accepted key ends it. */
+  /** The pause after a failed login. An accepted key ends it. */
   readonly #loginPauseKeys: PauseKeys;
-  /** Pause after a refused fresh key. Other successful requests do not end it, because the refusal may concern one request only. */
+  /** The pause after a refused new key. Other successful requests do not end it, because only one kind of request may be refused. */
   readonly #keyPauseKeys: PauseKeys;
   readonly #forbiddenKey: string;
 
@@ -122,7 +122,7 @@ export class BackOff {
     await Promise.all([this.#loginPauseKeys.pause, this.#loginPauseKeys.length].map((key) => this.#coordination.update(key, forget, 0)));
   }
 
-  /** Returns false for ten minutes after a login that did not resolve such a 403. */
+  /** Whether a login may resolve a 403. False for ten minutes after a login that did not. */
   async canRenewAfterForbidden(): Promise<boolean> {
     return (await this.#coordination.get(this.#forbiddenKey)) === undefined;
   }

@@ -9,7 +9,7 @@ const MAX_SPENT_STEPS = 64;
 const SPENT_STEPS_TTL_MS = 24 * 3_600_000;
 /** Maximum wait for an unused code, in time steps. */
 const MAX_WAIT_STEPS = 2;
-/** Timers may fire slightly early. */
+/** Tolerance, because timers may fire slightly early. */
 const TIMER_MARGIN_MS = 50;
 
 /** A code whose time step is reserved. */

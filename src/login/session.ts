@@ -132,12 +132,12 @@ export class Session {
     return key.isAccepted && this.#settings.login !== 'key' && (await this.#backOff.canRenewAfterForbidden());
   }
 
-  /** Records a futile login after such a 403, which blocks another for ten minutes. */
+  /** Records a login that did not resolve a 403, which prevents another for ten minutes. */
   recordFutileRenewal(): Promise<void> {
     return this.#backOff.recordFutileRenewal();
   }
 
-  /** Runs the explicit login of `gateway-login`. A pending login continues. */
+  /** Runs the explicit login of `gateway-login`. If a login already waits for a code, returns its id and starts no other one. */
   async login(onLogin: () => void, signal?: AbortSignalLike): Promise<LoginState> {
     const state = this.#accountState;
     if (state.key) return { state: 'ready' };

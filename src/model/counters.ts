@@ -3,7 +3,7 @@ import type { ErrorCode } from './error-codes';
 /** Upper bounds of the request histogram in seconds, from the time on a kept connection to the time limits. */
 export const HISTOGRAM_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const;
 
-/** A mutable count: incrementing it in place allocates nothing per request. */
+/** A count that can be incremented in place, so that counting a request allocates no memory. */
 interface Count {
   n: number;
 }

@@ -18,7 +18,7 @@ type EscapeReader = (text: string, at: number) => DecodedEscape | undefined;
 /** Decodes the escapes of one kind; undefined when the text has none. */
 type EscapeDecoder = (text: string) => DecodedView | undefined;
 
-/** The order is: addresses, forms, JSON, markup. */
+/** Decoders in their order: addresses, forms, JSON, markup. */
 const ESCAPE_DECODERS: readonly EscapeDecoder[] = [
   (text) => (text.includes('%') ? decodeEscapes(text, '%', readPercentEscape) : undefined),
   // The replacement keeps the length, so that positions stay the same.

@@ -41,7 +41,7 @@ export class GatewayError extends Error {
   /** The message with its untrusted parts still marked. */
   declare readonly safeMessage: SafeMessage;
 
-  /** Use `safeMessage` when the message contains text from outside; a plain string counts as trusted. A test checks this. */
+  /** Use `safeMessage` if the message contains text from outside; a plain string counts as trusted. A test checks this. */
   constructor(code: ErrorCode, message: string | SafeMessage, details: GatewayErrorDetails = {}) {
     super(String(message));
     this.code = code;
@@ -50,7 +50,7 @@ export class GatewayError extends Error {
     Object.defineProperty(this, 'safeMessage', { value: typeof message === 'string' ? trusted(message) : message });
   }
 
-  /** The code, unless a login got this response: a 404 or 403 to a login says nothing about the requested resource. */
+  /** The code that describes the resource. Undefined after a login error, because a 404 or 403 to a login says nothing about the resource. */
   get requestCode(): ErrorCode | undefined {
     return this.details.login ? undefined : this.code;
   }

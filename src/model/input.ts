@@ -127,7 +127,7 @@ export function parseField(name: string, field: Field, value: unknown): unknown 
   return parsed;
 }
 
-/** Deeper values overflow the stack of code that copies or compares them. No document of an appliance comes near it. */
+/** Maximum nesting. Deeper values overflow the stack of code that copies or compares them; no document of an appliance is nearly as deep. */
 const MAX_INPUT_DEPTH = 200;
 
 /** Whether a value has more than `levels` levels of objects and arrays. A circular value has. */

@@ -25,7 +25,7 @@ export interface ExclusiveCallOptions extends Pick<ExclusiveOptions, 'onWait' | 
 }
 
 export interface ReadOptions {
-  /** Cancels this read in place of the run's own signal. */
+  /** A signal that cancels this read instead of the signal of the run. */
   readonly signal?: AbortSignalLike | undefined;
   /** The read only prepares the operation: the envelope does not report it as the request of the operation. */
   readonly isLookup?: boolean;

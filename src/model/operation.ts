@@ -76,7 +76,7 @@ export interface Area<N extends string = string, O extends Operations = Operatio
   readonly operations: O;
 }
 
-/** Marks an operation that does not declare its data: a read returns the document, a write its result. */
+/** Marks an operation that does not declare its data type: a read returns the document, a write its result. */
 interface DefaultData {
   readonly usual: never;
 }

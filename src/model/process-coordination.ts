@@ -8,7 +8,7 @@ interface StoredEntry {
   readonly expires: number;
 }
 
-/** More than any flow needs. Above it, the oldest quarter is removed. */
+/** Maximum number of stored values, more than any flow needs. Above it, the oldest quarter is removed. */
 const MAX_ENTRIES = 10_000;
 
 /** Coordination within one process, in memory. It survives a redeploy but not a restart. */

@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What a code is for, so that the code of one record cannot stand below another kind of record. */
+/** The purpose of a signature, so that the signature of one kind of record is not valid for another kind. */
 export type SignedPurpose = 'journal' | 'containment' | 'watch' | 'lock';
 
 const CODE = /^[0-9a-f]{64}$/;

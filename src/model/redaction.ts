@@ -14,11 +14,11 @@ export const MASK = '••••';
  * search.
  */
 const MAX_WHOLE_SECRET_LENGTH = 512;
-/** Length of that beginning. It is short because appliances shorten what they quote. */
+/** Length of the beginning of a long secret that is searched for. It is short because appliances shorten what they quote. */
 const HEAD_LENGTH = 64;
-/** A call with more secrets than this is masked completely. */
+/** Maximum number of secrets. A run with more is masked completely. */
 const MAX_SECRETS = 20_000;
-/** A value nested deeper than this is masked. */
+/** Maximum nesting. A value that is nested deeper is masked. */
 const MAX_DEPTH = 200;
 /** In a path, a match that looks like a word of the interface stays visible: a gap in a known text would reveal the secret. */
 const PATH = /^\/\S*$/;
@@ -256,7 +256,7 @@ function listSearchForms(secret: SecretValue, isComplete: boolean): string[] {
   return [text, wellFormed, ...alone, ...listBase64Fragments(bytes), ...listHexForms(bytes)];
 }
 
-/** The digits of a short secret occur in many numbers and fingerprints. */
+/** Returns the hexadecimal forms of a secret, unless it is short: short digits occur in many numbers and fingerprints. */
 function listHexForms(bytes: Buffer): string[] {
   if (bytes.length < 4) return [];
   const digits = bytes.toString('hex');

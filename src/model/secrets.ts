@@ -12,7 +12,7 @@ const SECRET_WORDS =
 const SECRET_NAME = new RegExp(
   `(?:^|-)(?:${SECRET_WORDS})s?(?:-(?:cleartext|plaintext|encrypted|hash|hashed|text|value))?-?[0-9]{0,3}$|^(?:auth|j?sessionid)$`,
 );
-/** Names are short. For a longer one, its end decides. */
+/** Maximum length of a name. Of a longer one, only the end is tested. */
 const MAX_NAME_LENGTH = 100;
 /** Properties that hold the name in a pair of name and value. */
 const PAIR_NAMES = ['name', 'key', 'attribute', 'field'];
@@ -85,7 +85,7 @@ export function* findSecrets(body: unknown): Generator<SecretValue> {
 
 const canHoldSecret = (value: unknown): boolean => (typeof value === 'string' ? JSON_START.test(value) : typeof value === 'object');
 
-/** The beginning of a JSON object, array or string. */
+/** Matches the beginning of a JSON object, array or string. */
 const JSON_START = /^\s*[{["]/;
 
 /** Parses a text that is a JSON object, array or string; undefined for other texts. */
@@ -158,7 +158,7 @@ function* findPairSecrets(part: string): Generator<SecretValue> {
   yield* new Set([value, value.trim(), decodeUriOrKeep(value), decodeUriOrKeep(value.replaceAll('+', ' '))]);
 }
 
-/** Whether `findInputSecrets` may yield something. Most inputs hold no secret, and this allocates nothing for them. */
+/** Whether `findInputSecrets` can yield anything. Most inputs contain no secret, and this test allocates no memory. */
 export function mayHoldInputSecrets(fields: Fields | undefined, input: Readonly<Record<string, unknown>>): boolean {
   try {
     for (const name in fields) {

@@ -18,9 +18,9 @@ export interface SummaryInput {
   /** Masks text from outside. */
   readonly mask: (text: string) => string;
   readonly many: BulkResult | null | undefined;
-  /** Number of planned writes of a dry run. */
+  /** Number of writes that a dry run planned. */
   readonly plannedCount: number | undefined;
-  /** What the planned writes are about. */
+  /** The targets of the planned writes. */
   readonly plannedItems?: readonly unknown[] | undefined;
   readonly changed: boolean | null;
   /** Number of records in a list, or in all parts of a stream. */
@@ -58,7 +58,7 @@ interface SentenceTemplate {
   readonly placeholders: readonly string[];
 }
 
-/** What the sentences of an operation have in common for all runs. Building it for each message costs more than the rest of a summary. */
+/** The part of a summary that is the same for all runs of an operation. Creating it for each message costs more than the rest. */
 interface OperationTemplates {
   readonly name: string;
   readonly labelKey: string;
@@ -233,7 +233,7 @@ function readSubject({ operation, input, mask }: TitleInput): string | undefined
   return subject;
 }
 
-/** A text of the input, or the names in a list; undefined for secrets and other kinds. */
+/** Returns the value of an input field for display: its text, or the names in its list. Undefined for secrets and other kinds of field. */
 function readInputText({ kind, secret }: Field, value: unknown, mask: (text: string) => string): string | undefined {
   if (secret || !NAMED_KINDS.has(kind)) return undefined;
   if (kind === 'path') return toText(Array.isArray(value) ? value.join('/') : value, mask);

@@ -21,15 +21,15 @@ export interface CopyOptions {
 export interface CopyEndpoint {
   readonly origin: string;
   readonly ca: string;
-  /** Of the certificate. It is worth nothing elsewhere. */
+  /** The private key of the certificate. It is worthless anywhere else. */
   readonly key: string;
 }
 
 export interface RunningCopy {
   readonly endpoint: CopyEndpoint;
-  /** Whether it ended by itself, for example by a crash. */
+  /** Whether the copy ended by itself, for example by a crash. */
   readonly hasEnded: boolean;
-  /** Starts it again with the snapshot, at the same address. */
+  /** Restarts the copy with the snapshot, at the same address. */
   reset(): Promise<void>;
   close(): void;
 }
@@ -37,10 +37,10 @@ export interface RunningCopy {
 /** The signal aborts a start. */
 export type LaunchCopy = (options: CopyOptions, signal: AbortSignal) => Promise<RunningCopy>;
 
-/** The code of a copy is in the simulator, which the library does not import. */
+/** Path of the program that runs a copy. It is in the simulator, which the library does not import. */
 const PROCESS_FILE = ['src', 'simulator', 'copy', 'copy-process.js'];
 const MAX_START_MS = 60_000;
-/** A copy needs no credentials of its parent. Windows needs SystemRoot for random numbers. */
+/** Variables that the process of a copy gets. It needs no credentials of this process; Windows needs SystemRoot for random numbers. */
 const PASSED_VARIABLES = ['PATH', 'SystemRoot', 'TZ'];
 
 /** Starts a copy in a process that ends with this one. Errors: `BAD_CONFIG` with the reason, `TIMEOUT`, `ABORTED`. */

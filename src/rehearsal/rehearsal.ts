@@ -4,11 +4,11 @@ import { GatewayError } from '../model/error';
 import { checkSettings, type Settings } from '../model/settings';
 import { launchCopyProcess, type CopyEndpoint, type CopyOptions, type LaunchCopy, type RunningCopy } from './copy-launcher';
 
-/** Each copy is a process with the memory of a small Node.js program. */
+/** Maximum number of copies. Each is a process with the memory of a small Node.js program. */
 export const MAX_COPIES = 50;
 const DEFAULT_REALM = 'Admin Users';
 const DEFAULT_USERNAME = 'rehearsal';
-/** The journal of rehearsals is beside the real one. */
+/** Suffix of the folder with the journal of rehearsals, which is beside the real journal. */
 const JOURNAL_SUFFIX = '-rehearsal';
 
 const rehearsals = new Map<string, Rehearsal>();
@@ -26,7 +26,7 @@ export function setCopyLauncher(launcher: LaunchCopy = launchCopyProcess): void 
 export class Rehearsal {
   readonly #key: string;
   readonly #folder: string;
-  /** Nothing can resolve this host, so no request can leave before the copy has an address. */
+  /** An address whose host cannot be resolved, so no request can leave before the copy has an address. */
   readonly #url: string;
   readonly #username: string;
   readonly #realm: string;
@@ -36,7 +36,7 @@ export class Rehearsal {
   #closing = new AbortController();
   #starting: Promise<RunningCopy> | undefined;
   #copy: RunningCopy | undefined;
-  /** What a new process takes over, so that open gateways find it. */
+  /** What a restarted copy takes over, so that open gateways find it. */
   #address: Pick<CopyOptions, 'port' | 'tls'> = { port: 0 };
 
   private constructor(key: string, { rehearsal = '', username, realm, vendor, brand }: Settings) {
@@ -77,7 +77,7 @@ export class Rehearsal {
     rehearsals.set(this.#key, this);
   }
 
-  /** The copy ends with its last member. */
+  /** Ends the copy when its last gateway leaves. */
   leave(member: object): void {
     if (!this.#members.delete(member) || this.#members.size > 0) return;
     if (rehearsals.get(this.#key) === this) rehearsals.delete(this.#key);
@@ -128,7 +128,7 @@ export class Rehearsal {
   }
 }
 
-/** Also checks the address, which the copy does not use. */
+/** Creates the key of a rehearsal. It also checks the address, which the copy does not use. */
 function createKey({ url, rehearsal = '' }: Settings): string {
   const { origin, prefix } = checkSettings({ url, login: 'key', apiKey: 'not used' });
   return createHash('sha256')

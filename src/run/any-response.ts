@@ -11,7 +11,7 @@ import { readResultLists, assertNoErrors, assertNoNamedRefusal, assertSuccessSta
 
 /** The Accept header when the kind of response is unknown. */
 export const ACCEPT_ANY_TYPE = 'application/json, */*;q=0.5';
-/** A larger message would not get far in Node-RED; exports and backups have their own operations. */
+/** Maximum size of a response for a message, because Node-RED handles larger ones badly. Exports and backups have separate operations. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 const BINARY_TYPE = /^(?:application\/(?:octet-stream|zip|gzip|x-|pdf|pkcs)|image\/|audio\/|video\/)/i;

@@ -80,7 +80,7 @@ function dropUnapproved<W extends { readonly request: Request }>(
   return approved;
 }
 
-/** Twice the connections, so that a free connection has work at once. With a journal four times, because runs also wait for the journal. */
+/** Number of items in flight: twice the connections, so that a free connection has work at once; with a journal four times, because runs also wait for the journal. */
 function getConcurrency({ gatewayContext: { settings } }: RunState): number {
   return (settings.journal ? 4 : 2) * settings.connections;
 }

@@ -4,7 +4,7 @@ import { GatewayError } from '../model/error';
 import { CONFIGURATION_ROOT } from '../model/path';
 import type { Request } from '../model/request';
 
-/** A weak tag cannot be compared with If-Match. */
+/** Matches a strong tag, because a weak one cannot be used with If-Match. */
 const STRONG_TAG = /^"[\x21\x23-\x7e]{1,1000}"$/;
 
 /** What all runs of a gateway know about the ETags of the appliance. */
@@ -49,7 +49,7 @@ export class EntityTags {
     return read && { 'if-match': read.tag };
   }
 
-  /** Forgets the tags that a write may have changed: of the resource, above it and below it. */
+  /** Forgets the tags that a write may have changed: those of the resource, above it and below it. */
   recordWrite({ path }: Request): void {
     const written = trimTrailingSlash(path);
     for (const tagged of this.#reads.keys())

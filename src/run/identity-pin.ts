@@ -10,7 +10,7 @@ import { unwrapSystemInformation } from './identity';
 
 /** Request for the identity of an appliance (appliance-api.md, "System information"). */
 export const IDENTITY_REQUEST: Request = { method: 'GET', path: '/api/v1/system/system-information' };
-/** For this long, a new connection counts as one to the same appliance: some appliances close each connection after one response. */
+/** Time for which a new connection counts as one to the same appliance, because some appliances close each connection after one response. */
 const IDENTITY_TTL_MS = 60_000;
 /** Codes of a healthy appliance that does not let this account read its identity. */
 const IDENTITY_WITHHELD_CODES = new Set<ErrorCode>(['FORBIDDEN', 'NOT_FOUND', 'INVALID_REQUEST', 'REJECTED']);

@@ -3,7 +3,7 @@ import type { ExclusiveCallOptions } from '../model/operation-context';
 import { DEFAULT_TIMEOUT_SECONDS, type CheckedSettings } from '../model/settings';
 import type { RunState } from './run-state';
 
-/** Seconds that an appliance can work on a small request whose sender is gone. It is far less than a timeout. */
+/** Seconds for which an appliance can still work on a small request whose sender is gone, far less than a timeout. */
 const MAX_BUSY_SECONDS = 10;
 
 /**

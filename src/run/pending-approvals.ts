@@ -4,7 +4,7 @@ import { badInput, GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { ApprovalRecord } from './approval';
 
-/** Each pending approval keeps a message in memory. */
+/** Maximum number of pending approvals, because each keeps a message in memory. */
 const MAX_PENDING = 100;
 /** All pending approvals of the process together, so that many nodes cannot exhaust the memory. */
 const MAX_PENDING_BYTES = 64 * 2 ** 20;

@@ -10,7 +10,7 @@ export interface PendingWrite {
   /** Stands for a streaming body in a plan. */
   readonly plannedBody?: JsonObject;
   readonly openExchange?: OpenExchange;
-  /** Hash of a streaming body, for checks before it is sent. */
+  /** Hash of the body of an upload, so that an approval can be checked before the body is sent. */
   readonly digest?: () => Promise<string>;
   /** Reads a response that may not be a result envelope. */
   readonly parseResult?: (reply: Reply) => ResultLists;
@@ -25,7 +25,7 @@ export interface PendingWrite {
 /** Checks every write of a run before it is sent or planned. */
 export interface WriteGate {
   assertAllowed(write: PendingWrite): Promise<void>;
-  /** Checks one of many writes: false skips the item. */
+  /** Checks one of many writes. False skips its item. */
   isAllowed(request: Request): boolean;
 }
 

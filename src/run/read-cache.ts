@@ -1,7 +1,7 @@
 import { asGatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 
-/** Enough for all items in flight. Above it, the oldest read is dropped and repeated when needed. */
+/** Maximum number of cached reads, enough for all items in flight. Above it, the oldest read is dropped and repeated when needed. */
 const MAX_CACHED_READS = 128;
 
 interface CachedRead {

@@ -2,7 +2,7 @@ import { GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 import { safeMessage } from '../model/safe-message';
 
-/** Milliseconds before each retry of a read; the length is the number of retries. */
+/** Milliseconds before each retry of a read. The number of entries is the number of retries. */
 export const RETRY_DELAYS_MS = [250, 1000];
 
 /** Connection faults and 5xx can be retried. An unknown host name and a complete but unreadable response cannot. */

@@ -42,7 +42,7 @@ export interface SenderDependencies {
 /** State of one attempt. Before `isSent`, at most a login was sent. */
 interface AttemptState {
   isSent: boolean;
-  /** The API key of the attempt. */
+  /** The API key that the attempt uses. */
   key?: SessionApiKey;
   readonly isWrite?: boolean;
   readonly signal: AbortSignalLike | undefined;

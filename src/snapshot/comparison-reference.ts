@@ -27,7 +27,7 @@ export interface ComparisonReference {
 
 const NO_PATHS: ReadonlySet<string> = new Set();
 
-/** Creates a reference from a snapshot in a message. Throws `BAD_INPUT` for anything else. */
+/** Reads the snapshot in a message as the state to compare with. Throws `BAD_INPUT` for anything else. */
 export function createMessageReference(snapshot: JsonObject): ComparisonReference {
   const origin = parseSnapshotOrigin(snapshot);
   const { resources } = snapshot;

@@ -10,13 +10,13 @@ import { splitResourcePath } from '../model/path';
 import { MAX_PATH_DEPTH, isPathWithin, normalizePath } from './resource-path';
 import { isEmptyResource, separateLinks } from './resource';
 
-/** No appliance has more. The limit stops endless chains of links. */
+/** Maximum number of resources. No appliance has more, and the limit stops endless chains of links. */
 const MAX_RESOURCES = 500_000;
-/** Limits the resources that wait for the disk. Above it, reading pauses. */
+/** Maximum number of resources per connection that wait for the disk. Above it, reading pauses. */
 const MAX_HANDLING_PER_CONNECTION = 8;
-/** How often a list is read again because a linked resource is gone. */
+/** Maximum number of times that a list is read again because a linked resource is gone. */
 const MAX_ROUNDS = 3;
-/** Policy appliances serve it but do not link it from the root (appliance-api.md, "Configuration root"). */
+/** Resources that policy appliances serve but do not link from the root (appliance-api.md, "Configuration root"). */
 const UNLINKED_ROOT = `${CONFIGURATION_ROOT}/uac`;
 
 export interface CrawlOptions {
@@ -63,7 +63,7 @@ class Crawler implements CrawlResult {
   readonly #call: OperationContext;
   readonly #prefix: string;
   readonly #visited = new Set<string>();
-  /** The last link found is followed first, which keeps the list short. */
+  /** Links that are still to be followed. The last one found is followed first, which keeps the list short. */
   readonly #pending: PendingLink[] = [];
   /** Links to resources that are gone, by the path of the resource with the link. */
   readonly #missingByParent = new Map<string, Set<string>>();

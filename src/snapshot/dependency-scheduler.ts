@@ -1,7 +1,7 @@
 import { asGatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 
-/** Errors that may mean that a referenced resource is not restored yet. */
+/** Error codes that may mean that a referenced resource is not restored yet. */
 const RETRYABLE_CODES: ReadonlySet<ErrorCode> = new Set(['REJECTED', 'NOT_FOUND', 'INVALID_REQUEST']);
 
 /**

@@ -2,7 +2,7 @@ import type { TreeComparison } from '../change/compare';
 import { CONFIGURATION_ROOT } from '../model/path';
 import type { SafeMessage } from '../model/safe-message';
 
-/** Longer texts do not fit into mails. */
+/** Maximum number of lines, so that the text fits into a mail. */
 const MAX_LINES = 500;
 const MAX_VALUE_LENGTH = 200;
 

@@ -8,7 +8,7 @@ import { isPathWithin, normalizePath } from './resource-path';
 import { toResourceFileText } from './resource';
 
 export const SNAPSHOT_FORMAT = 'gateway-snapshot/1';
-/** No resource has this name, because no segment starts with a dot. */
+/** File name of the manifest. No resource has this name, because no segment starts with a dot. */
 export const MANIFEST_FILE_NAME = '.gateway-snapshot.json';
 
 /** The appliance and the scope of a snapshot. */

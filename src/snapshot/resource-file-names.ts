@@ -7,7 +7,7 @@ import { joinResourcePath } from './resource-path';
 const ROOT_NAME = '%';
 /** Marks a name that is shortened by a hash. The manifest holds the path of such a file. */
 const HASH_MARKER = '%~';
-/** File systems allow 255 bytes, and a partial file has a longer name. */
+/** Maximum length of a file name. File systems allow 255 bytes, and a partial file has a longer name. */
 const MAX_NAME_LENGTH = 180;
 const RESERVED_NAME = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9]|conin%24|conout%24)(?:\.|$)/i;
 const SUFFIX = '.json';

@@ -1,6 +1,6 @@
 import { CONFIGURATION_ROOT, toConfigurationPath, encodeSegment } from '../model/path';
 
-/** No configuration is nested deeper. Deeper links form a loop. */
+/** Maximum depth of a path. No configuration is nested deeper; deeper links form a loop. */
 export const MAX_PATH_DEPTH = 64;
 
 /**

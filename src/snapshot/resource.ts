@@ -67,7 +67,7 @@ function assertDepth(depth: number): void {
   if (depth > MAX_DEPTH) throw new GatewayError('BAD_RESPONSE', 'A resource is nested deeper than 200 levels.');
 }
 
-/** Entries of users have their name under another key (field-notes.md, "Local users"). */
+/** Whether a value is a link. Entries of users have their name under another key (field-notes.md, "Local users"). */
 function isLink(value: unknown): value is { readonly href: string } {
   if (isHyperlink(value)) return true;
   return isObject(value) && typeof value['href'] === 'string' && typeof value['username'] === 'string' && Object.keys(value).length === 2;

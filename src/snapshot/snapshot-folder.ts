@@ -13,7 +13,7 @@ import { toFileSegments, parseFileSegments, hasRecoverablePath, ROOT_FILE_NAME, 
 import { isPathWithin } from './resource-path';
 import { canonicalizeResource, toResourceFileText } from './resource';
 
-/** A larger file is foreign; a resource is far smaller. */
+/** Maximum size of a snapshot file. A resource is far smaller; a larger file is foreign. */
 const MAX_RESOURCE_BYTES = 64 * 1024 * 1024;
 
 /** What a write did to the file of a resource. */

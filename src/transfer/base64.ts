@@ -15,7 +15,7 @@ BYTE_KIND['='.charCodeAt(0)] = PADDING;
 const PAIR_KIND = new Uint8Array(65536);
 PAIR_KIND.forEach((_, pair) => (PAIR_KIND[pair] = (BYTE_KIND[pair & 0xff] as number) | (BYTE_KIND[pair >> 8] as number)));
 
-/** This much text covers the directory of any ZIP without ZIP64 and with names of usual length. */
+/** Length of the text that covers the directory of any ZIP without ZIP64 and with names of usual length. */
 const TAIL_BYTES = 8 * 1024 * 1024;
 /** This much covers the directory of most ZIP files. */
 const SHORT_TAIL_BYTES = 128 * 1024;

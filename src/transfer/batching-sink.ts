@@ -7,7 +7,7 @@ import type { OperationContext } from '../model/operation';
  * (bench/transfer.md).
  */
 const BATCH_BYTES = 256 * 1024;
-/** One batch is written while others fill, up to 1 MiB, before the appliance must wait. */
+/** Maximum number of pending batches. One is written while others fill, up to 1 MiB, before the appliance must wait. */
 const MAX_PENDING_BATCHES = 4;
 
 /** Consumes batches one at a time, in order. */

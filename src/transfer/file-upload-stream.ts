@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 
-/** Half the size costs a quarter more CPU in a fresh process; twice the size gains nothing. */
+/** Size of a piece. Half the size costs a quarter more CPU in a fresh process; twice the size gains nothing. */
 const PIECE_BYTES = 512 * 1024;
-/** One piece for the socket, one in the stream, one being filled, and one spare. */
+/** Number of pieces: one for the socket, one in the stream, one being filled, and one spare. */
 const PIECE_COUNT = 4;
 
 /**

@@ -6,7 +6,7 @@ import { AtomicFile, removeStalePartials, syncFolder } from '../files/atomic-fil
 import { toFileError } from '../files/file-error';
 import type { ConfigurationOutput } from './configuration-receiver';
 
-/** Node-RED cannot pass on larger messages; a file has no limit. */
+/** Maximum size in a message, because Node-RED cannot pass on larger ones. A file has no limit. */
 const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
 /** Keeps the configuration for the message. Errors: `LIMIT` above 256 MiB. */

@@ -52,7 +52,7 @@ export function findEndOfName(buffer: Buffer, start: number, end: number): numbe
   return at;
 }
 
-/** A linear search is faster than a set up to this many names. */
+/** Number of names up to which a linear search is faster than a set. */
 const MAX_LINEAR_SEARCH = 12;
 
 /** The attribute names of one tag, without duplicates. */

@@ -25,7 +25,7 @@ export function readDoctype(buffer: Buffer, start: number, end: number): { lengt
   return undefined;
 }
 
-/** Comments and instructions may contain unpaired quotes, so they are skipped. Returns at most `end`. */
+/** Skips comments and processing instructions, which may contain unpaired quotes. The returned position is never beyond `end`. */
 function findDeclarationEnd(buffer: Buffer, at: number, end: number): number {
   const words = buffer.toString('latin1', at, Math.min(end, at + 4));
   if ('<!--'.startsWith(words) && words.length < 4) return end;

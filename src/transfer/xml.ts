@@ -17,7 +17,7 @@ import {
 } from './xml-bytes';
 import { CarryBuffer, ElementStack } from './xml-buffers';
 
-/** No valid configuration has a longer tag, comment or instruction. */
+/** Maximum length of a tag, comment or instruction. No valid configuration has a longer one. */
 const MAX_MARKUP_BYTES = 1024 * 1024;
 const INCOMPLETE = -1;
 const ENTITY = /^&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});$/;

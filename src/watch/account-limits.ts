@@ -9,7 +9,7 @@ const NAMES = ['sessions', 'addresses'] as const;
 type CountName = (typeof NAMES)[number];
 type AccountLimit = WatchLimit & { readonly name: CountName; readonly above: number };
 
-/** An event lists at most so many sessions of an account. */
+/** Maximum number of sessions of an account in an event. */
 const MAX_LISTED_SESSIONS = 100;
 const WITHIN: LimitState = { crossed: false, opposingChecks: 0 };
 type AccountStates = Map<string, { readonly account: string; readonly limitState: LimitState }>;

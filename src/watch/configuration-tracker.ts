@@ -8,7 +8,7 @@ import type { TrackerUpdate, Tracker } from './tracker';
 type PathAndText = readonly [path: string, text: string];
 type Change = { readonly set: readonly PathAndText[]; readonly gone: readonly string[]; readonly forbidden: readonly string[] };
 
-/** Limits the length of a line of the state file. A single line would be as long as the configuration. */
+/** Maximum number of resources per line of the state file. A single line would be as long as the configuration. */
 const MAX_RESOURCES_PER_LINE = 500;
 
 /** Compares the configuration with the last check, resource by resource. A resource that can no longer be read keeps its last text. */

@@ -122,7 +122,7 @@ export interface SentEvent<Topic extends string, E> {
   readonly envelope: Envelope;
 }
 
-/** Gives each event of a union its topic. */
+/** Type: adds to each member of a union of events the topic that belongs to it. */
 type WithTopic<W extends string, E> = E extends { readonly event: infer Name extends string } ? SentEvent<`${W}/${Name}`, E> : never;
 
 /**

@@ -33,7 +33,7 @@ export interface RestoredState {
 }
 
 const FORMAT = 'gateway-watch 1';
-/** The file is rewritten when the appended part is longer than this and longer than the state. */
+/** Minimum length of the appended part before the file is rewritten; it must also be longer than the state. */
 const MIN_REWRITE_BYTES = 1 << 20;
 const SENT_MARK = '"sent"';
 const CODE_SUFFIX = / ([0-9a-f]{64})$/;
@@ -45,11 +45,11 @@ const CODE_SUFFIX = / ([0-9a-f]{64})$/;
 export class WatchStateFile {
   readonly #file: string;
   readonly #identity: string;
-  /** Makes the ids of events unique across restarts. */
+  /** A random text that makes the ids of events unique across restarts. */
   epoch = randomBytes(6).toString('base64url');
   #descriptor: number | undefined;
   readonly #signer: RecordSigner | undefined;
-  /** The code of the last line. It chains the lines, so that none can be added, removed or moved. */
+  /** The signature of the last line. It chains the lines, so that none can be added, removed or moved. */
   #lastCode = '';
   #appendedBytes = 0;
   #savedBytes = 0;

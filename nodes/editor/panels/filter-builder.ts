@@ -183,7 +183,7 @@ function createSelect(names: readonly string[], selected: string, label: string,
   return select.val(selected);
 }
 
-/** Shows how many sessions match now. An incomplete filter matches nothing that could be counted. */
+/** Shows how many sessions match at the moment. An incomplete filter is not counted. */
 async function showCount({ node, post }: PanelOptions, filter: Record<string, unknown>, place: JQuery): Promise<void> {
   const asked = JSON.stringify(filter);
   place.data('asked', asked);

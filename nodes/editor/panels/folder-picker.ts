@@ -15,7 +15,7 @@ interface FolderListing {
 /** The check starts after this pause in typing. */
 const CHECK_PAUSE_MS = 400;
 
-/** Browses the folders below the user directory of Node-RED. Each step changes the field. */
+/** Browses the folders below the user directory of Node-RED. Each step writes the path into the field. */
 export function openFolderPicker(options: PanelOptions): OpenPanel {
   const picker = new FolderPicker(options);
   void picker.show(readPath(options) ?? '', false);

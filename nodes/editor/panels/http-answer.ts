@@ -1,12 +1,12 @@
-/** The parts of the flows that decide where a failure goes. */
+/** The parts of a flow that decide where a failure goes. */
 export interface FlowPart {
   readonly id: string;
   readonly type: string;
   /** The tab. */
   readonly z?: unknown;
-  /** Of a Catch node: its nodes, or null for all of the tab. */
+  /** For a Catch node: the nodes that it watches, or null for all nodes of the tab. */
   readonly scope?: unknown;
-  /** Of a link node: the nodes at the other end. */
+  /** For a link node: the nodes at the other end of the link. */
   readonly links?: unknown;
 }
 
@@ -52,7 +52,7 @@ function findCatchNodes(node: FlowPart | undefined, parts: readonly FlowPart[]):
   return parts.filter(isCatching).map(({ id }) => id);
 }
 
-/** Collects the nodes that can be reached, with the starts. */
+/** Collects all nodes that can be reached from the start nodes, including these. */
 function collect(starts: readonly string[], next: (id: string) => string[]): Set<string> {
   const found = new Set(starts);
   for (const id of found) for (const other of next(id)) found.add(other);

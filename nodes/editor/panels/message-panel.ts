@@ -6,7 +6,7 @@ export interface MessagePanelBehavior {
   readonly again: string;
   /** Keys of the titles of the message. */
   readonly titles: { readonly sample: string; readonly last: string };
-  /** Waits for the button if the only message is a sample, because its values are made up. */
+  /** Whether to wait for the button: if the only message is a sample, its values are made up. */
   readonly needsMessage?: true;
   /** Shows a successful answer. */
   readonly render: (result: JQuery, answer: object) => void;

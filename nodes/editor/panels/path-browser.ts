@@ -70,7 +70,7 @@ class PathBrowser implements OpenPanel {
     });
   }
 
-  /** The tray stays open until the user closes it. */
+  /** Does nothing, because the tray stays open until the user closes it. */
   close(): void {
     return undefined;
   }
@@ -206,7 +206,7 @@ class PathBrowser implements OpenPanel {
     return example === undefined ? text : `${text} ${node._('tree.variable-example', { example })}`;
   }
 
-  /** The names that tags replaced, by position. */
+  /** The names that tags have replaced, by the position of the segment. */
   private readonly originalNames = new Map<number, string>();
 
   /** Searches names and values of the whole tree, which is read in the background. */

@@ -22,7 +22,7 @@ interface PreviewResult {
   operation: string;
   reads?: boolean;
   plan: PlannedRequest[];
-  /** Number of planned requests. The plan has only the first. */
+  /** Number of planned requests, of which the plan has only the first. */
   requests?: number;
   items: unknown[];
   total: number;
@@ -51,7 +51,7 @@ function renderResult({ node, body, label }: PreviewOptions, result: JQuery, ans
   result.append(requests);
 }
 
-/** Returns the verdict in the language of the editor, while the runtime has only its own language. */
+/** Returns the verdict in the language of the editor, because the runtime knows only its own language. */
 function createVerdict(node: RedNode, { reads, plan, requests = plan.length }: PreviewResult, title: string): string {
   if (reads) return node._(plan.length > 0 ? 'preview.reads' : 'preview.reads-several');
   return requests === 0 ? node._('preview.nothing') : pluralized(node, 'preview.would', requests, { title });

@@ -66,7 +66,7 @@ export function toChangeBody(changes: Iterable<readonly [names: readonly string[
   return body;
 }
 
-/** Returns the first place where a search text occurs: the path, or the name and value of a field. Undefined: nowhere. */
+/** Returns the first match of a search text: the path, or the name and value of a field. Undefined if nothing matches. */
 export function findInResource(path: string, resource: unknown, search: string): string | undefined {
   const wanted = search.toLowerCase();
   if (path.toLowerCase().includes(wanted)) return '';

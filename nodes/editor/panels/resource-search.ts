@@ -7,7 +7,7 @@ export interface ResourceLink {
 
 export interface SearchHit {
   readonly path: string;
-  /** The field that matches, or '' if the path does. */
+  /** The field that matches, or '' if the path matches. */
   readonly field: string;
 }
 
@@ -18,12 +18,12 @@ interface ReadAnswer {
   readonly links?: unknown;
 }
 
-/** Requests of a search at the same time. */
+/** Maximum number of simultaneous requests of a search. */
 const CONCURRENCY = 3;
 const MAX_RESOURCES = 5000;
 export const MAX_HITS = 100;
 
-/** Reads the whole tree in the background, so that a search finds resources that were never opened. */
+/** Reads the whole tree in the background, so that a search also finds resources that were never opened. */
 export class ResourceSearch {
   private readonly resources = new Map<string, unknown>();
   private readonly seen = new Set<string>(['']);

@@ -29,7 +29,7 @@ function chooseColumns(rows: readonly Record<string, unknown>[]): string[] {
   return [...scores.keys()].filter((name) => best.some(([chosen]) => chosen === name));
 }
 
-/** Names, addresses and states come before identifiers and long texts. */
+/** Matches the columns that come first: names, addresses and states, before identifiers and long texts. */
 const TELLING = /(^|-)(name|username|user|ip|realm|roles?|state|status|time|date|enabled|type)$/;
 
 function getScore(name: string, value: unknown): number {

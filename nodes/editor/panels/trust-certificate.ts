@@ -54,7 +54,7 @@ async function extendTlsConfig(node: RedNode, trust: TrustProposal, undoSteps: (
   return true;
 }
 
-/** Loads credentials like Node-RED does when a dialog opens. */
+/** Loads credentials as Node-RED does when a dialog opens. */
 async function loadStoredCredentials(id: string): Promise<Record<string, unknown>> {
   const stored = (await $.getJSON(`credentials/tls-config/${id}`)) as Record<string, unknown>;
   return { ...stored, _: { ...stored } };

@@ -20,7 +20,7 @@ export interface PanelOptions {
   readonly target: PanelTarget;
   readonly field: FieldInfo;
   readonly post: (route: string, body: Record<string, unknown>) => Promise<ApiResult>;
-  /** Calls a route that needs no appliance. */
+  /** Calls an admin route that needs no appliance. */
   readonly postLocal: (route: string, body: Record<string, unknown>) => Promise<ApiResult>;
   /** Cache key of a deployed appliance. */
   readonly applianceKey: string | undefined;
@@ -29,7 +29,7 @@ export interface PanelOptions {
   /** Returns the label of another field of the operation, or undefined. */
   readonly getFieldLabel: (name: string) => string | undefined;
   readonly getLiteralTexts: () => Record<string, string>;
-  /** Returns the field with the new content of a resource, for an operation that changes one. */
+  /** Returns the body field with the new content of a resource, for an operation that changes a resource. */
   readonly getBodyTarget: () => PanelTarget | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface Panels {
   filter(options: PanelOptions): OpenPanel;
   current(options: PanelOptions): OpenPanel;
   folder(options: PanelOptions): OpenPanel;
-  /** Shows below a field whether its folder exists. */
+  /** Shows below a folder field whether its folder exists. */
   readonly checkFolder: (options: FolderCheckOptions) => void;
   readonly offers: (options: FlowOfferOptions) => void;
   readonly preview: (options: PreviewOptions) => void;

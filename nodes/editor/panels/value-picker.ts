@@ -18,11 +18,11 @@ interface LookupResult {
 const PAUSE_MS = 150;
 let dropDownCount = 0;
 
-/** Latest results by query. They are shown until the new response arrives. */
+/** Latest results by query. They are shown until the response to a new query arrives. */
 const cachedResults = new Map<string, LookupResult>();
 const MAX_CACHED_RESULTS = 50;
 
-/** Lists objects of the appliance below the field. The text in the field is the search. Other values stay possible. */
+/** Lists objects of the appliance below a field. The text of the field is the search text; other values stay possible. */
 export function openValuePicker(options: PanelOptions): OpenPanel {
   const toQuery = (search: string) => ({ kind: options.field.names, given: options.getLiteralTexts(), search });
   const toCacheKey = (search: string) => options.applianceKey && options.applianceKey + JSON.stringify(toQuery(search));
@@ -66,7 +66,7 @@ interface DropDownBehavior {
   /** Whether the last entry says that other values are possible. */
   readonly hasOtherEntry?: true;
   readonly getCached?: (search: string) => LookupResult | undefined;
-  /** Fetches the first entries of a long list, which are there before all of it. */
+  /** Fetches the first entries of a long list, which are available before the whole list. */
   readonly fetchFirst?: () => Promise<LookupResult | undefined>;
 }
 
@@ -76,7 +76,7 @@ class DropDown implements OpenPanel {
   private readonly status = $('<div class="gateway-list-note" role="status" aria-live="polite">');
   private readonly items = $('<div role="listbox">');
   private readonly id = `gateway-list-${(dropDownCount += 1)}`;
-  /** The text in the field when the list opened. It is not a search. */
+  /** The text of the field when the list opened. It is not used as a search text. */
   private readonly initialText: string;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private latestRequest = 0;
@@ -215,7 +215,7 @@ class DropDown implements OpenPanel {
     this.updatePosition();
   }
 
-  /** The runtime names the field that a list depends on; the user knows its label. */
+  /** Replaces the field name of the runtime with the label that the user knows. */
   private findMissingFieldText({ code, message }: { code: string; message: string }): string | undefined {
     const [, name = ''] = (code === 'BAD_INPUT' && /needs a value for ([\w-]+)/.exec(message)) || [];
     const field = this.options.getFieldLabel(name);

@@ -7,13 +7,13 @@ export class SidebarContext {
   readonly openFolds = new Set<string>();
   /** Cards that the user opened or closed. */
   readonly cards = new Map<string, boolean>();
-  /** An outcome whose undo waits for a confirmation, with the plan. */
+  /** An outcome with its plan, while the undo waits for a confirmation. */
   pendingUndo: { readonly key: string; readonly summary: string; readonly plan: readonly { method: string; path: string }[] } | undefined;
   /** Messages by appliance. */
   readonly messages = new Map<string, string>();
   readonly busy = new Set<string>();
 
-  /** `redraw` draws what is known; `reload` asks the runtime first. */
+  /** `redraw` shows what is known; `reload` asks the runtime first. */
   constructor(
     readonly node: RedNode,
     readonly redraw: () => void,

@@ -1,4 +1,4 @@
-/** Creates a labeled button. `name` is what a screen reader says, if the text does not say enough. */
+/** Creates a labeled button. `name` is the text for screen readers, if the label is not enough. */
 export function createButton(text: string, onPress: () => void, name = text): JQuery {
   return $('<button type="button" class="red-ui-button red-ui-button-small">').text(text).attr('aria-label', name).on('click', onPress);
 }
@@ -7,13 +7,13 @@ export function createIcon(icon: string): JQuery {
   return $('<i aria-hidden="true">').addClass(`fa ${icon}`);
 }
 
-/** A plan shows at most this many segments of a path. */
+/** Maximum number of path segments in a plan. */
 const MAX_SEGMENTS = 3;
 
 /** The language of the editor, for times and numbers. */
 export const getLanguage = (): string | undefined => localStorage.getItem('editor-language') ?? undefined;
 
-/** A time of today without its date. The whole time is the tooltip. */
+/** Shows a time, without the date if it is today. The tooltip has the whole time. */
 export function createTime(at: string): JQuery {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date().toDateString();
@@ -26,13 +26,13 @@ export function createTime(at: string): JQuery {
     .attr({ datetime: at, title: date.toLocaleString(getLanguage(), { timeZoneName: 'short' }) });
 }
 
-/** A fold that keeps its state while the list is drawn again. */
+/** Creates a fold that keeps its state while the list is redrawn. */
 export function createFold(open: Set<string>, key: string, title: string, content: JQuery): JQuery {
   const fold = $('<details class="gateway-fold">').append($('<summary>').text(title), content).prop('open', open.has(key));
   return fold.on('toggle', () => void (fold.prop('open') === true ? open.add(key) : open.delete(key)));
 }
 
-/** The last segments of each path name the object. The whole path is the tooltip. */
+/** Shows the last segments of each path, which name the object. The tooltip has the whole path. */
 export function createRequests(plan: readonly { readonly method: string; readonly path: string }[]): JQuery {
   return $('<ul class="gateway-plan">').append(
     plan.map(({ method, path }) => {

@@ -10,16 +10,16 @@ declare const SIDEBAR_STYLE: string;
 
 $('<style>').text(SIDEBAR_STYLE).appendTo(document.head);
 
-/** Published by the runtime when something changed. It carries no data. */
+/** Topic that the runtime publishes when something changed. It carries no data. */
 const CHANGED_TOPIC = 'gateway-appliance/overview';
-/** Cards are open at first if there are at most this many. */
+/** Maximum number of cards that are open at first. */
 const MAX_OPEN_CARDS = 3;
-/** A search is offered from this many appliances on. */
+/** Minimum number of appliances for which a search is offered. */
 const MIN_SEARCHABLE = 9;
 
 let sidebar: Sidebar | undefined;
 
-/** Fills the tab at first, and updates it later. */
+/** Fills the tab when it is opened, and updates it later. */
 export function open(node: RedNode, container: JQuery): void {
   sidebar ??= new Sidebar(node, container);
   sidebar.load();
@@ -64,7 +64,7 @@ class Sidebar {
     RED.events.on('nodes:remove', (removed) => this.redrawFor(removed));
   }
 
-  /** Asks the runtime what it knows. No appliance is contacted. */
+  /** Asks the runtime for its state. No appliance is contacted. */
   load(): void {
     void $.getJSON('gateway-appliance/overview').then(
       (overview: Overview) => {
@@ -114,12 +114,12 @@ class Sidebar {
   }
 }
 
-/** Finds the same button after the list was drawn again. */
+/** Identifies a button, to find it again after the list was redrawn. */
 function toFocusKey(element: HTMLElement, index: number): string {
   return element.getAttribute('aria-label') ?? element.textContent ?? String(index);
 }
 
-/** Appliances of the editor that the runtime does not know yet. */
+/** Appliances in the editor that the runtime does not know yet. */
 function findUndeployed({ appliances }: Overview): ApplianceState[] {
   const known = new Set(appliances.map((appliance) => toKey(appliance)));
   const found: ApplianceState[] = [];

@@ -1,7 +1,7 @@
 import type { RecipeFlow } from './recipes/recipe';
 import { toImportableFlow } from './recipes/to-flow';
 
-/** Inserts a flow below the nodes of the shown tab, or in a new tab if the shown one takes no nodes. */
+/** Inserts a flow below the nodes of the visible tab, or in a new tab if the visible tab accepts no nodes. */
 export function insertRecipe(flow: RecipeFlow, title: string): void {
   const active = RED.workspaces.active();
   const isUsable = RED.nodes.workspace(active) !== null && !RED.workspaces.isLocked(active);

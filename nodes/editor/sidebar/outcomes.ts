@@ -2,7 +2,7 @@ import { toKey, type SidebarContext } from './context';
 import { createButton, createIcon, createRequests, createTime } from './elements';
 import type { ApplianceState, Outcome, PlannedRequest } from './types';
 
-/** The latest outcomes: who did what, when. */
+/** Shows the latest outcomes: who did what, and when. */
 export function createOutcomes(context: SidebarContext, appliance: ApplianceState): JQuery | undefined {
   const { text } = context;
   const { outcomes } = appliance;
@@ -73,7 +73,7 @@ function createConfirmation(
     .append($('<div>').text(summary), createRequests(plan), buttons);
 }
 
-/** The sentence of the run. An entry of an earlier process has only its operation and its target. */
+/** Returns the summary of a run. An entry of an earlier process has only its operation and target. */
 function describeOutcome({ node }: SidebarContext, { summary, operation, target }: Outcome): string {
   if (summary !== null) return summary;
   const [area = '', name = ''] = operation.split('.');
@@ -82,7 +82,7 @@ function describeOutcome({ node }: SidebarContext, { summary, operation, target 
   return `${label.endsWith(key) ? operation : label}: ${target ?? ''}`;
 }
 
-/** The person, or the node without its id. */
+/** Returns the person, or the node without its id. */
 function describeActor({ actor, node }: Outcome): string | undefined {
   return actor ?? node?.replace(/ \([0-9a-f.]+\)$/, '');
 }

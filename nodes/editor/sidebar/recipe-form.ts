@@ -8,7 +8,7 @@ interface ApplianceChoice {
   readonly label: string;
 }
 
-/** Opens the form with the open fields of a recipe. `appliance` is chosen already. */
+/** Opens the form of a recipe with the fields that the user must fill in. `appliance` is already selected. */
 export function openRecipeForm(node: RedNode, name: string, appliance?: string): void {
   const recipe = RECIPES.find((candidate) => candidate.name === name);
   if (recipe) new RecipeForm(node, recipe, appliance).open();
@@ -106,7 +106,7 @@ class RecipeForm {
     return this.toRow(id, this.text('action.appliance'), select, appliances.length === 0 ? this.text('recipe.no-appliance-help') : '');
   }
 
-  /** A path that no other flow answers, and a secret that nobody knows. */
+  /** Fills in a path that no other flow uses, and a random secret. */
   private createDefault({ name, kind, default: value }: RecipeField): string {
     if (kind === 'secret') return createSecret();
     if (name !== 'path') return value;
@@ -129,7 +129,7 @@ class RecipeForm {
     for (const field of this.recipe.fields) this.form.find(`[data-field="${field.name}"]`).toggle(this.isShown(field));
   }
 
-  /** Shows what is wrong with a field, or only removes what is right by now. Returns whether it is right. */
+  /** Checks a field. Shows its error, or removes an error that is corrected. Returns whether the field is valid. */
   private showFieldError(field: RecipeField, shows: boolean): boolean {
     const value = this.getValues()[field.name] ?? '';
     const key = this.isShown(field) ? checkRecipeValue(field, value) : undefined;
@@ -170,7 +170,7 @@ function listAppliances(node: RedNode): ApplianceChoice[] {
   return found;
 }
 
-/** The appliance that most nodes use. */
+/** Returns the appliance that most nodes use. */
 function findMostUsed(appliances: readonly ApplianceChoice[]): string | undefined {
   const uses = new Map<unknown, number>();
   RED.nodes.eachNode(({ appliance }) => void uses.set(appliance, (uses.get(appliance) ?? 0) + 1));

@@ -3,7 +3,7 @@ import { createIcon } from './elements';
 import { openRecipeForm } from './recipe-form';
 import { RECIPES } from './recipes';
 
-/** The recipes as a list of buttons. */
+/** Shows the recipes as a list of buttons. */
 export function createRecipeList({ node, text }: SidebarContext): JQuery {
   const list = createButtons(node, (name) => openRecipeForm(node, name));
   return $('<details class="gateway-recipes" open>').append($('<summary>').append($('<h2>').text(text('recipe.title'))), list);
@@ -19,7 +19,7 @@ function createButtons(node: RedNode, onChosen: (name: string) => void): JQuery 
   return $('<ul class="gateway-recipe-list">').append(buttons.map((button) => $('<li>').append(button)));
 }
 
-/** Lets the user choose a recipe for an appliance, on top of the dialog of that appliance. */
+/** Lets the user select a recipe for an appliance, on top of the dialog of that appliance. */
 export function openRecipes(node: RedNode, appliance: string): void {
   RED.tray.show({
     title: node._('recipe.title'),

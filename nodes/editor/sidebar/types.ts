@@ -24,7 +24,7 @@ export interface ApplianceState {
   readonly waiting: readonly WaitingPlan[];
   readonly outcomes: readonly Outcome[];
   readonly problems: readonly string[];
-  /** Whether the runtime does not know it yet. */
+  /** Whether the runtime does not know the appliance yet. */
   readonly undeployed?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { toKey, type SidebarContext } from './context';
 import { createButton, createFold, createRequests, createTime } from './elements';
 import type { ApplianceState, WaitingPlan } from './types';
 
-/** Plans that wait for a decision, with the buttons that decide. */
+/** Shows the plans that wait for a decision, with buttons for the decision. */
 export function createWaitingPlans(context: SidebarContext, appliance: ApplianceState): JQuery | undefined {
   const { text } = context;
   if (appliance.waiting.length === 0) return undefined;

@@ -13,7 +13,7 @@ import { containmentActionsFor } from './containment-actions';
 export interface EnforcementOptions {
   /** The initiator in the journal. */
   readonly initiator?: Initiator | undefined;
-  /** Prefers this participant over others of the same appliance without it. Set it for a node that contains people. */
+  /** Prefers this participant over others of the same appliance. Set it for a node that contains people. */
   readonly canContain?: boolean | undefined;
   /** Seconds between two polls; default 10. */
   readonly every?: number | undefined;
@@ -21,7 +21,7 @@ export interface EnforcementOptions {
   readonly folder?: string | undefined;
   /** Called when a new session was ended or a containment reached its end. */
   readonly onEvent?: ((event: ContainEvent) => void) | undefined;
-  /** Called after each poll with the number of contained people, and the fault if there was one. */
+  /** Called after each poll with the number of contained people, and with the error if there was one. */
   readonly onPoll?: ((contained: number, fault: GatewayError | undefined) => void) | undefined;
 }
 

@@ -23,7 +23,7 @@ const folderField = textField(
 const MAX_MINUTES = 525_600;
 const USERS = 'GET /api/v1/system/active-users?name=j.doe&number=200&start=0';
 
-/** The person or address to contain. Errors: `BAD_INPUT` for none or both, for an invalid address, and for the account of this package. */
+/** Reads the person or address to contain. Errors: `BAD_INPUT` for none or both, for an invalid address, and for the own account. */
 function parsePerson(
   name: string | undefined,
   address: string | undefined,
@@ -47,14 +47,14 @@ function parsePerson(
   return { 'source-ip': normalizedAddress };
 }
 
-/** Includes the folder from now on. */
+/** Includes a folder in the enforcement from now on. */
 function registerFolder(path: string | undefined, call: OperationContext): string {
   const appliance = toApplianceHash(call.settings.base);
   if (path !== undefined) getContainmentStores(appliance).forFolder(path, call.settings.signer);
   return appliance;
 }
 
-/** Creates the actions of a run, which counts as unchanged until one of them writes. */
+/** Creates the containment actions of a run. The run counts as unchanged until one of them writes. */
 function prepareActions(call: OperationContext): ReturnType<typeof containmentActionsFor> {
   call.reportUnchanged();
   if (call.dryRun) call.addToEnvelope({ wouldChange: true });

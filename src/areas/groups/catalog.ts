@@ -136,7 +136,7 @@ function removeGroups(present: JsonObject[], groups: JsonObject[], catalog: Grou
   return present.filter((group) => !removed.has(group));
 }
 
-/** Drops duplicates and known groups. */
+/** Removes duplicates and groups that the catalog already has. */
 function uniqueGroups(groups: JsonObject[], known: GroupIndex): JsonObject[] {
   return groups.filter((group) => {
     if (known.has(group)) return false;

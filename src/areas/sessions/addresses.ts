@@ -4,7 +4,7 @@ import { trusted, safeMessage } from '../../model/safe-message';
 import { quotePattern, assertPatternLimit, createWildcardMatcher, type TextMatcher } from './patterns';
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => String(octet));
-/** Length of the longest address with a wildcard between all characters. */
+/** Maximum length of a pattern: the longest address with a wildcard between all characters. */
 const MAX_PATTERN_LENGTH = 91;
 const ADDRESS_BITS = { 4: 32, 6: 128 } as const;
 

@@ -44,7 +44,7 @@ export async function endSessions(records: readonly JsonObject[], max: Amount, c
   return call.writeEach(records, toEndRequest, summarizeSession);
 }
 
-/** Returns how many sessions may end. A share is computed from the current total and rounded down. */
+/** Returns how many sessions may end. A percentage is computed from the current total and rounded down. */
 async function resolveMax(
   records: readonly JsonObject[],
   max: Amount,
@@ -98,7 +98,7 @@ export async function listSessionsOfUser(name: string, match: NameMatch, call: O
   return [];
 }
 
-/** Returns the name. Errors: `BAD_INPUT` for the own account. */
+/** Returns the user name. Errors: `BAD_INPUT` for the own account. */
 export function assertNotOwnAccount(name: string, call: OperationContext): string {
   if (name.trim() === '') throw badInput('name is blank. Nothing was ended.');
   if (!isOwnAccount(call.settings.accounts, name)) return name;

@@ -14,11 +14,11 @@ export interface ListSessionsInput {
   emit?: 'array' | 'page' | 'record';
 }
 
-/** Walks after the first one, when a quiet list has fewer records than its total. */
+/** Maximum number of attempts when a quiet list has fewer records than its total. */
 const MAX_WALKS = 2;
-/** A gap between two pages is read again this many records earlier; the distance doubles each time. */
+/** When two pages have a gap, the reader goes back this many records; the distance doubles each time. */
 const GAP_STEP = PAGE_SIZE / 2;
-/** Requests that a walk may need in addition to twice its pages. */
+/** Requests that reading the list may need in addition to twice its pages. */
 const EXTRA_REQUESTS = 20;
 
 /**
@@ -61,7 +61,7 @@ export async function countSessions(call: OperationContext): Promise<number> {
  * the order of the others. The walk reads the list around a gap again until the pages join.
  */
 class PageWalk {
-  /** Ids of the list, if the output has records of other walks or pages too. */
+  /** Ids of the list, needed if the output has records of other attempts or pages too. */
   listedIds: SessionIdSet | undefined;
   /** Ids of all sessions in the joined pages. */
   readonly #seenIds: SessionIdSet;
@@ -70,7 +70,7 @@ class PageWalk {
   readonly #isFirst: boolean;
   /** Ids from the first half of the first page, which a later page contains only if the appliance ignores `start`. */
   #headIds = new Set<string>();
-  /** False once a total or an overlap shows that sessions start or end. */
+  /** False after a total or an overlap has shown that sessions start or end. */
   #isQuiet = true;
   #firstTotal: number | undefined;
   #gapCount = 0;
@@ -229,7 +229,7 @@ class SessionOutput {
     return this.input.limit !== undefined && this.seenIds.size >= this.input.limit;
   }
 
-  /** Returns the records that are new, up to the limit. */
+  /** Returns the new records, up to the limit. */
   add(records: readonly SessionRecord[]): SessionRecord[] {
     const { limit = Infinity } = this.input;
     const newRecords: SessionRecord[] = [];
@@ -240,7 +240,7 @@ class SessionOutput {
     return newRecords;
   }
 
-  /** Sends the records, or keeps them for the array. */
+  /** Sends the records, or collects them for the array. */
   deliver(newRecords: SessionRecord[], isLast: boolean): void {
     const { emit } = this.input;
     if (this.isFull && (!isLast || (this.total ?? 0) > this.seenIds.size)) this.#isTruncated = true;

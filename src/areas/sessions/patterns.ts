@@ -1,7 +1,7 @@
 import { badInput, GatewayError } from '../../model/error';
 import { trusted, safeMessage } from '../../model/safe-message';
 
-/** Tests the text of one field. */
+/** Tests whether the text of one field matches. */
 export type TextMatcher = (text: string) => boolean;
 
 /** Each wildcard pattern is compared with every session; exact texts are looked up in a set and need no limit. */
@@ -98,13 +98,13 @@ const UNITS: readonly (readonly [names: RegExp, ms: number])[] = [
   [/^(d|days?)$/, 86_400_000],
 ];
 
-/** Least ages, of which the shortest is enough: a test of the time of sign-in, in seconds since 1970. `now` is in milliseconds. */
+/** Parses minimum ages and uses the shortest: a test of the sign-in time, in seconds since 1970. `now` is in milliseconds. */
 export function parseAgePatterns(patterns: readonly string[], field: string, now: number): TextMatcher {
   const latest = now - patterns.map((pattern) => parseAgeMs(pattern, field)).reduce((a, b) => Math.min(a, b));
   return (text) => isBefore(Number(text) * 1000, latest);
 }
 
-/** A time of nothing, or of 1970, is none. */
+/** Whether a sign-in time is before `latest`. An empty time or one of 1970 does not count. */
 function isBefore(time: number, latest: number): boolean {
   return time > 0 && time < latest;
 }

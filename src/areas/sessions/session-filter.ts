@@ -18,7 +18,7 @@ export type SessionMatcher = (record: JsonObject) => boolean;
 /** Reads the patterns of one field. Errors: `BAD_INPUT` for a pattern that could match nothing or everything. */
 type PatternParser = (patterns: readonly string[], field: string, now: number) => TextMatcher;
 
-/** A filter field that is not a record field: the age of the session. */
+/** The age of a session: a filter field that is not a record field. */
 const AGE_FIELD = 'older-than';
 const SIGN_IN_FIELD = 'sign-in-time-micro';
 

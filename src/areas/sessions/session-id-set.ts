@@ -1,6 +1,6 @@
-/** V8 stores integers of up to 30 bits without extra memory. */
+/** Mask of a hash: V8 stores integers of up to 30 bits without extra memory. */
 const SMALL_INTEGER_MASK = 0x3fffffff;
-/** Ids of one appliance differ at their ends. */
+/** Number of hashed characters. Ids of one appliance differ at their ends. */
 const HASHED_LENGTH = 8;
 
 /**
@@ -16,7 +16,7 @@ export class SessionIdSet {
     return this.#byHash.get(hashLastCharacters(id)) === id || this.#collisions?.has(id) === true;
   }
 
-  /** Returns false if the set already has the id. */
+  /** Adds an id. Returns false if the set already has it. */
   add(id: string): boolean {
     const hash = hashLastCharacters(id);
     const known = this.#byHash.get(hash);

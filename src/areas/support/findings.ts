@@ -3,9 +3,9 @@ import { isObject, type JsonObject } from '../../model/json';
 import type { OperationContext, Finding, SupportInfo } from '../../model/operation-context';
 import { encodedPath } from '../../model/path';
 
-/** With a shorter idle limit, a flow that polls less often logs in for each request, which takes about a second. */
+/** Shortest idle limit without a finding. With a shorter one, a flow that polls less often logs in for each request. */
 const MIN_IDLE_MINUTES = 10;
-/** API keys should not need more logins per hour. */
+/** Maximum number of logins per hour without a finding. */
 const MAX_LOGINS_PER_HOUR = 6;
 const MIN_LOGINS_TO_REPORT = 5;
 const REALMS = '/api/v1/configuration/administrators/admin-realms/realm';

@@ -19,7 +19,7 @@ interface BulkUsersInput {
 /** One user of an operation. */
 export interface UserItem {
   readonly username: string;
-  /** Fields to send in addition to the name, with values as the API expects them. */
+  /** Fields to send besides the name, with values as the API expects them. */
   readonly fields: JsonObject;
 }
 
@@ -27,9 +27,9 @@ export interface UserItem {
 type UserWork<R> = (users: LocalUsers, item: UserItem, call: OperationContext) => Promise<R>;
 
 export interface BulkUsersOptions {
-  /** Fields that an item may set itself; without them only names are read. */
+  /** Fields that an item may set; without them, only names are read. */
   readonly fields?: Fields;
-  /** Returns the problem with an item, or undefined. */
+  /** Returns the problem with an item; undefined if there is none. */
   readonly check?: (item: UserItem) => string | undefined;
 }
 
@@ -68,7 +68,7 @@ export async function forEachUser<R>(
   );
 }
 
-/** Gives one user or each user of an array the given fields. The data of a single user is the user after the change. */
+/** Updates one user, or each user of an array. The data for a single user is the user after the change. */
 export async function ensureUsers(
   { 'set-password': setPassword = false, ...input }: BulkUsersInput & { readonly 'set-password'?: boolean },
   call: OperationContext,
@@ -113,7 +113,7 @@ function normalizeUsername(rawItem: JsonObject): JsonObject {
   return { username, ...itemFields };
 }
 
-/** Merges the fields for all users with those of the item, which win. */
+/** Merges the common fields with the fields of the item, which take precedence. */
 function mergeFields(itemFields: JsonObject, common: JsonObject, name: string, fields: Fields, ignored: Set<string>): JsonObject {
   const read: Record<string, unknown> = { ...common };
   for (const [key, value] of Object.entries(itemFields)) {
@@ -130,7 +130,7 @@ function toTextValues(known: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(known).map(([key, value]) => [key, typeof value === 'boolean' ? toBooleanText(value) : value]));
 }
 
-/** Returns `more`. Errors: `BAD_INPUT` for a key that is also a field. */
+/** Returns the additional fields. Errors: `BAD_INPUT` for a key that is also a field of the operation. */
 function assertNoDuplicates(more: JsonObject, known: JsonObject, name: string): JsonObject {
   const duplicate = Object.keys(more).find((key) => key === 'username' || Object.hasOwn(known, key));
   if (duplicate !== undefined)

@@ -18,7 +18,7 @@ export class LocalUsers {
   readonly #call: OperationContext;
   #serverExists: Promise<boolean | undefined> | undefined;
 
-  /** `call` is the context of the operation; methods take the context of an item. */
+  /** `call` is the context of the operation; the methods get the context of an item. */
   constructor(server: string, call: OperationContext) {
     this.#server = server;
     this.#path = serverPath(server);
@@ -75,7 +75,7 @@ export class LocalUsers {
     });
   }
 
-  /** Gives a user the given fields. The password cannot be compared, so it is sent only for a new user or with `setPassword`. */
+  /** Updates one user. The password cannot be compared, so it is sent only for a new user or with `setPassword`. */
   async ensure(username: string, fields: JsonObject, setPassword: boolean, call = this.#call): Promise<EnsureResult> {
     const hasPassword = fields['password-cleartext'] !== undefined;
     if (setPassword && !hasPassword) throw badInput('set-password is set, but password-cleartext is missing. Nothing was sent.');

@@ -1,7 +1,7 @@
 import { createDebug, createSchedule, literal, toCron, toOperation, type Recipe, type RecipeNode } from './recipe';
 import { createWebhook, createWebhookFields, SECRET_NAME } from './webhook';
 
-/** The recipes, each with the ID of the appliance that it uses as the value `appliance`. */
+/** The recipes. Each gets the id of its appliance as the value `appliance`. */
 export const RECIPES: readonly Recipe[] = [
   {
     name: 'backup',
@@ -125,9 +125,9 @@ export const RECIPES: readonly Recipe[] = [
 /** The catalog has no key `*`. */
 export const toDayKey = (day: string): string => (day === '*' ? 'all' : day);
 
-/** JSONata for one line of the report. */
+/** JSONata expression for one line of the report. */
 const LINE = 'name & ": " & leased & " / " & total & " (" & percent & " %)"';
-/** JSONata for the leased licenses by feature. */
+/** JSONata expression for the leased licenses by feature. */
 const FEATURES = `[payload.\`leased-license-counts\`.features.feature.(
   $leased := $sum([clients.\`client-info\`.\`leased-count\`]);
   { "name": name, "leased": $leased, "total": \`total-count\`, "percent": \`total-count\` > 0 ? $round(100 * $leased / \`total-count\`) : 0 }

@@ -1,11 +1,11 @@
 /** Returns a text of the catalog. */
 export type Translate = (key: string, values?: Record<string, unknown>) => string;
 
-/** An open field of a recipe. Its label and help are in the catalog below `recipe.field`. */
+/** A field of a recipe that the user fills in. Its label and help are in the catalog below `recipe.field`. */
 export interface RecipeField {
   readonly name: string;
   readonly kind: 'text' | 'number' | 'time' | 'choice' | 'secret';
-  /** Name of the catalog texts, if it differs from the name. */
+  /** Name of the texts in the catalog, if it differs from the field name. */
   readonly text?: string;
   readonly default: string;
   readonly placeholder?: string;
@@ -13,7 +13,7 @@ export interface RecipeField {
   readonly choices?: readonly string[];
   /** The range of a number. */
   readonly range?: readonly [min: number, max: number];
-  /** Shown only while another field has this value. */
+  /** The field is visible only while another field has this value. */
   readonly onlyFor?: readonly [field: string, value: string];
 }
 
@@ -29,13 +29,13 @@ export interface RecipeNode {
 
 export interface RecipeFlow {
   readonly nodes: readonly RecipeNode[];
-  /** Stored encrypted as a variable of the group, and compared by the flow. */
+  /** The secret of the recipe. It is stored encrypted as a variable of the group, and the flow compares it. */
   readonly secret?: { readonly name: string; readonly value: string };
 }
 
 export type RecipeValues = Readonly<Record<string, string>>;
 
-/** A flow that needs only a few values. Its texts are in the catalog below `recipe.<name>`. */
+/** A flow that needs only a few values from the user. Its texts are in the catalog below `recipe.<name>`. */
 export interface Recipe {
   readonly name: string;
   readonly icon: string;
@@ -43,7 +43,7 @@ export interface Recipe {
   readonly build: (values: RecipeValues, text: Translate) => RecipeFlow;
 }
 
-/** Checks a value. Returns the key of the complaint, or undefined. */
+/** Checks a value. Returns the catalog key of the error, or undefined. */
 export function checkRecipeValue({ kind, range, name }: RecipeField, value: string): string | undefined {
   if (value.trim() === '') return 'recipe.check.empty';
   if (kind === 'number') {
@@ -65,18 +65,18 @@ export function toOperation(operation: string, appliance: string, fields: Record
 
 export const literal = (type: 'str' | 'num' | 'json', value: string): { type: string; value: string } => ({ type, value });
 
-/** A debug node that shows one property as a sentence. */
+/** Creates a debug node that shows one property as a sentence. */
 export function createDebug(id: string, name: string, complete: string, x: number, y: number): RecipeNode {
   const output = { active: true, tosidebar: true, console: false, tostatus: false, targetType: 'msg', statusVal: '', statusType: 'auto' };
   return { id, type: 'debug', name, complete, x, y, ...output };
 }
 
-/** An Inject node that starts at times in the notation of cron. */
+/** Creates an Inject node that starts at times in cron notation. */
 export function createSchedule(id: string, name: string, crontab: string, x: number, y: number, wires: string[][]): RecipeNode {
   return { id, type: 'inject', name, props: [], repeat: '', crontab, once: false, onceDelay: 0.1, topic: '', x, y, wires };
 }
 
-/** The minute and hour of a time, as cron writes them. */
+/** Returns the minute and hour of a time in cron notation. */
 export function toCron(time: string): string {
   const [hour = '0', minute = '0'] = time.split(':');
   return `${Number(minute)} ${Number(hour)}`;

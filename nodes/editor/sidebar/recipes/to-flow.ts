@@ -3,7 +3,7 @@ import type { RecipeFlow } from './recipe';
 /** Where a recipe goes. */
 export interface RecipePlace {
   readonly tab: string;
-  /** The height above which the tab has nodes already. */
+  /** Lower edge of the nodes that the tab already has. */
   readonly top: number;
   readonly title: string;
   readonly createId: () => string;
@@ -14,7 +14,7 @@ const MARGIN = 26;
 const TITLE_HEIGHT = 20;
 const NODE = { width: 220, height: 40 };
 
-/** Nodes for an import, the group first. Its secret is not in them, because an import ignores the credentials of a group. */
+/** Creates the nodes for an import, the group first. The secret is not included, because an import ignores the credentials of a group. */
 export function toImportableFlow({ nodes, secret }: RecipeFlow, { tab, top, title, createId }: RecipePlace): Record<string, unknown>[] {
   const ids = new Map(nodes.map(({ id }) => [id, createId()]));
   const toId = (name: string): string => ids.get(name) ?? name;

@@ -15,9 +15,9 @@ const toJson = (value: unknown): string => JSON.stringify(value);
 interface Webhook {
   readonly path: string;
   readonly text: Translate;
-  /** Name of the node that runs when the secret is right. */
+  /** Name of the node that runs after the secret was accepted. */
   readonly next: string;
-  /** JSONata for the status of a success. */
+  /** JSONata expression for the HTTP status of a success. */
   readonly status: string;
   readonly y: number;
 }
