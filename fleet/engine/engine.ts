@@ -7,7 +7,7 @@ import { LeaseCoordination } from '../store/lease-coordination';
 import { RunStore } from '../store/run-store';
 import type { ItemRow, RunRequest, RunRow } from '../store/rows';
 import { withSchemaLock, migrateSchema } from '../store/schema';
-import { hashInventory, hashTarget, toFleetKey, type FleetIdentity } from '../worker/fleet-identity';
+import { hashTarget, InventoryFingerprint, toFleetKey, type FleetIdentity } from '../worker/fleet-identity';
 import { signItems } from '../worker/order-signature';
 import { ItemWorker, type ApplianceSource, type ItemKey } from '../worker/item-worker';
 import { QueueWorker, type AnyQueueWorker, type JobResult } from './queue-worker';
@@ -72,7 +72,7 @@ export class Engine {
   readonly #queueWorkers = new Map<string, AnyQueueWorker>();
   readonly #reportDelivery: ReportDelivery;
   readonly #timers: NodeJS.Timeout[] = [];
-  #fingerprint = '';
+  readonly #fingerprint = new InventoryFingerprint();
   #preferredRange: PriorityRange | undefined;
   /** Whether the queues may have jobs. True after the start of the engine, because a dead process may have left some. */
   #hasRuns = true;
@@ -116,7 +116,7 @@ export class Engine {
 
   /** Fingerprint of the inventory, at most ten seconds old. */
   get fingerprint(): string {
-    return this.#fingerprint;
+    return this.#fingerprint.value;
   }
 
   /** Starts the engine. The wait for the database has no limit. Errors: `BAD_CONFIG` if the database responds but cannot be used. */
@@ -159,13 +159,13 @@ export class Engine {
 
   /** Computes the fingerprint of the inventory, which may be reloaded at any time. A new fingerprint is published with the next heartbeat. */
   #updateFingerprint(): void {
-    this.#fingerprint = hashInventory(this.#options.appliances.listAppliances());
+    this.#fingerprint.update(this.#options.appliances.listAppliances());
   }
 
   async #checkInventories(): Promise<void> {
     const engines = await this.store.listEngines();
-    this.#preferredRange = getPreferredRange(this.id, engines.get(this.#fingerprint) ?? []);
-    this.#options.onInventoryCheck?.(new Set([...engines.keys(), this.#fingerprint]).size > 1);
+    this.#preferredRange = getPreferredRange(this.id, engines.get(this.fingerprint) ?? []);
+    this.#options.onInventoryCheck?.(new Set([...engines.keys(), this.fingerprint]).size > 1);
   }
 
   /** Asks in one statement whether there are jobs or reports. An idle engine sends it in place of a fetch from each queue. */
@@ -206,7 +206,7 @@ export class Engine {
       const found = item.target === undefined ? appliances.findAppliance(item.appliance) : undefined;
       return found ? { ...item, target: hashTarget(found) } : item;
     });
-    const order = { ...newRun, token: randomUUID(), origin: this.id, fingerprint: this.#fingerprint };
+    const order = { ...newRun, token: randomUUID(), origin: this.id, fingerprint: this.fingerprint };
     const request = { ...order, items: signItems(order, items, toFleetKey(this.#options.fleet), appliances.getSigningKey?.()) };
     const deadline = performance.now() + MAX_START_WAIT_MS;
     const isCreated = await this.database

@@ -1,11 +1,14 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dashboardFolders } from '../../scripts/demo/dashboard.mjs';
 import { watchDebug } from '../../scripts/demo/debug.mjs';
 import { exampleNames, readExample, type FlowNode } from '../../scripts/demo/examples.mjs';
 import { startNodeRed, type NodeRed } from '../../scripts/demo/node-red.mjs';
 import type { Demo } from '../../scripts/demo/start.mjs';
+import { chromiumPath } from '../../test/browser/editor';
 import { inject } from '../../test/examples/running';
 import { LOGIN_PATH as PATH } from '../../test/helpers/simulated-appliance';
 import { dialogs } from '../nodes/dialogs.mjs';
@@ -17,9 +20,9 @@ import { startPostgres, type TestPostgres } from './support/postgres';
 const ROOT = join(__dirname, '..', '..');
 const names = readdirSync(join(__dirname, '..', 'examples')).map((name) => `fleet/examples/${name}`);
 const APPLIANCES = ['berlin-1', 'berlin-2', 'boston-1'];
-const SHARED = ['gateway-fleet-engine', 'gateway-inventory', 'tls-config'];
+const SHARED = ['gateway-fleet-engine', 'gateway-inventory', 'tls-config', 'ui-base', 'ui-theme'];
 /** Properties that name other nodes. */
-const REFERENCES = ['id', 'z', 'engine', 'inventory', 'tls', 'wires', 'scope'];
+const REFERENCES = ['id', 'z', 'engine', 'inventory', 'tls', 'wires', 'scope', 'ui', 'theme', 'page', 'group'];
 /** Properties that the editor adds to every node. */
 const FRAME = ['id', 'type', 'name', 'z', 'x', 'y', 'wires'];
 
@@ -98,7 +101,8 @@ describe('examples in a Node-RED', () => {
       if (node.type === 'inject') return { ...node, crontab: '', repeat: '' };
       return node.type === 'gateway-inventory' ? { ...node, list: JSON.stringify(list) } : node;
     });
-    red = await startNodeRed({ userDir: join(folder, 'user'), version: 5, nodesDir: [ROOT, join(ROOT, 'fleet')], flows, credentials });
+    const nodesDir = [ROOT, join(ROOT, 'fleet'), ...dashboardFolders(names)];
+    red = await startNodeRed({ userDir: join(folder, 'user'), version: 5, nodesDir, flows, credentials });
     debug = await watchDebug(red);
   });
   afterAll(async () => {
@@ -211,6 +215,38 @@ describe('examples in a Node-RED', () => {
     expect(response.headers.get('content-type')).toMatch(/^application\/openmetrics-text/);
     expect(await response.text()).toMatch(/# EOF\n$/);
   });
+
+  it.skipIf(chromiumPath() === undefined)(
+    'the example flow "dashboard" shows the metrics and the runs of the fleet on a page',
+    async () => {
+      const browser = await chromium.launch({ executablePath: chromiumPath() ?? '', args: ['--no-sandbox'] });
+      try {
+        const page = await browser.newPage();
+        page.setDefaultTimeout(PATIENCE);
+        await page.goto(`${red.url}/dashboard/fleet`);
+        const metric = (label: string) =>
+          page.locator('.nrdb-ui-text', { has: page.locator('.nrdb-ui-text-label', { hasText: new RegExp(`^${label}$`) }) });
+        await press('Sessions', 'Every minute', { run: 'shown on a page' });
+        await expect
+          .poll(
+            async () => {
+              await press('Dashboard', 'Every 10 seconds');
+              return (await page.locator('tbody tr', { hasText: 'shown on a page' }).allInnerTexts()).join('');
+            },
+            { timeout: PATIENCE, interval: 500 },
+          )
+          .toMatch(/done\s+3\s+3\s+0\s+0/);
+        const values = await Promise.all(
+          ['Engines', 'Their inventories', 'Waiting', 'Unknown outcome'].map((label) =>
+            metric(label).locator('.nrdb-ui-text-value').innerText(),
+          ),
+        );
+        expect(values).toEqual(['1', 'the same', '0', '0']);
+      } finally {
+        await browser.close();
+      }
+    },
+  );
 
   it('the example flow "golden one" lists the appliances that differ from a reference appliance, with their differences', async () => {
     const [, second] = bench.fleet.appliances;

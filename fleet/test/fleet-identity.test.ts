@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulatedFleet, type SimulatedFleet } from '../../src/simulator';
 import { expectFailure } from '../../test/helpers/simulated-appliance';
 import { Database } from '../store/database';
-import { hashInventory, hashTarget, toFleetKey } from '../worker/fleet-identity';
+import { hashInventory, hashTarget, InventoryFingerprint, toFleetKey } from '../worker/fleet-identity';
 import { countWrites, ENSURE_INPUT, TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
@@ -43,6 +43,21 @@ describe('fleet identity', () => {
     expect(hashInventory([one])).not.toBe(hashInventory([one, other]));
     expect(hashTarget(one)).not.toBe(hashTarget({ ...one, name: 'vpn-2' }));
     expect(hashTarget(one)).not.toContain('one');
+  });
+
+  it('fleet identity follows changes of an inventory, also of an entry in place', () => {
+    const fingerprint = new InventoryFingerprint();
+    const entries = [{ name: 'vpn-1', url: 'https://one.example.com' }];
+    fingerprint.update([]);
+    const ofEmpty = fingerprint.value;
+    expect(ofEmpty).toBe(hashInventory([]));
+    fingerprint.update(entries);
+    expect(fingerprint.value).toBe(hashInventory(entries));
+    Object.assign(entries[0] ?? {}, { url: 'https://two.example.com' });
+    fingerprint.update(entries);
+    expect(fingerprint.value).toBe(hashInventory(entries));
+    fingerprint.update([]);
+    expect(fingerprint.value).toBe(ofEmpty);
   });
 });
 

@@ -135,6 +135,15 @@ export class FleetNodeRed {
     this.#running = undefined;
   }
 
+  /** Stops the process where it is, until `resume` or `kill`. */
+  suspend(): void {
+    this.#running?.child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#running?.child.kill('SIGCONT');
+  }
+
   async stop(): Promise<void> {
     await this.#running?.stop();
   }
