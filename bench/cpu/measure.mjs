@@ -4,16 +4,16 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 export const KINDS = /** @type {const} */ (['read', 'kill', 'page', 'update', 'journal']);
-/** Messages of one measurement: 10 to 30 ms of CPU. */
-const COUNTS = { read: 1500, kill: 1000, page: 40, update: 700, journal: 150 };
-const REFERENCE_COUNT = 2000;
+/** Messages of one measurement: 2 to 6 ms of CPU. A short measurement is more often undisturbed. */
+const COUNTS = { read: 300, kill: 200, page: 8, update: 140, journal: 30 };
+const REFERENCE_COUNT = 400;
 /** Threads of the garbage collector would add CPU of other work. */
 const NODE_FLAGS = ['--single-threaded-gc'];
 
 /**
  * @typedef {typeof KINDS[number]} Kind
  * @typedef {{ ask: (job: { what: string, kind?: Kind, count?: number }) => Promise<number>, end: () => void }} Worker
- * @typedef {Record<Kind, number[]>} Samples
+ * @typedef {Record<Kind | 'reference', number[]>} Samples CPU per message, and per step of the reference, in ms
  */
 
 /**
@@ -47,29 +47,29 @@ export async function startWorker(nodesFile, execArgv = []) {
 }
 
 /**
- * CPU per message of each kind, in units of one step of the reference. The reference runs before and after each measurement.
+ * Measures each kind once, and the reference as often.
  * @param {Worker} worker
- * @param {readonly Kind[]} kinds
  * @param {Samples} samples
  */
-export async function measureRound(worker, kinds, samples) {
-  let before = await worker.ask({ what: 'reference', count: REFERENCE_COUNT });
-  for (const kind of kinds) {
+export async function measureRound(worker, samples) {
+  for (const kind of KINDS) {
     const ms = await worker.ask({ what: 'messages', kind, count: COUNTS[kind] });
-    const after = await worker.ask({ what: 'reference', count: REFERENCE_COUNT });
-    samples[kind].push(ms / COUNTS[kind] / ((before + after) / 2 / REFERENCE_COUNT));
-    before = after;
+    samples[kind].push(ms / COUNTS[kind]);
+    samples.reference.push((await worker.ask({ what: 'reference', count: REFERENCE_COUNT })) / REFERENCE_COUNT);
   }
+}
+
+/**
+ * CPU per message in units of one step of the reference. Other work only adds CPU, so the minima vary least: by 6 to 11 % between processes
+ * at a load of 17.
+ * @param {Samples} samples
+ * @param {Kind} kind
+ */
+export function toRatio(samples, kind) {
+  return Math.min(...samples[kind]) / Math.min(...samples.reference);
 }
 
 /** @returns {Samples} */
 export function createSamples() {
-  return { read: [], kill: [], page: [], update: [], journal: [] };
-}
-
-/** @param {readonly number[]} values */
-export function toSpread(values) {
-  const sorted = values.toSorted((one, other) => one - other);
-  const at = (/** @type {number} */ part) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? NaN;
-  return { min: at(0), quarter: at(0.25), median: at(0.5), max: at(1) };
+  return { reference: [], read: [], kill: [], page: [], update: [], journal: [] };
 }
