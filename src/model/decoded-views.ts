@@ -13,6 +13,14 @@ interface DecodedEscape {
   readonly width: number;
 }
 
+/** Where an escape is in the decoded text and in the source. */
+interface EscapePosition {
+  readonly start: number;
+  readonly length: number;
+  readonly sourceStart: number;
+  readonly sourceEnd: number;
+}
+
 type EscapeReader = (text: string, at: number) => DecodedEscape | undefined;
 
 /** Decodes the escapes of one kind; undefined when the text has none. */
@@ -49,27 +57,36 @@ function* decodeNestedViews(view: DecodedView, before: readonly EscapeDecoder[])
   }
 }
 
+/** Notes positions per escape, not per character, because nearly no text has a match whose position is needed. */
 function decodeEscapes(text: string, sign: string, read: EscapeReader): DecodedView {
-  const sourceIndexes = new Uint32Array(text.length + 1);
-  const pieces: string[] = [];
-  let length = 0;
-  const append = (decoded: string, from: number, step: 0 | 1): void => {
-    pieces.push(decoded);
-    for (let index = 0; index < decoded.length; index++) sourceIndexes[length++] = from + index * step;
-  };
+  const escapes: EscapePosition[] = [];
+  let decodedText = '';
   let at = 0;
-  while (at < text.length) {
-    const next = text.indexOf(sign, at);
-    append(text.slice(at, next < 0 ? text.length : next), at, 1);
-    if (next < 0) break;
-    const escape = read(text, next) ?? { decoded: sign, width: 1 };
-    append(escape.decoded, next, 0);
-    at = next + escape.width;
+  for (let next = text.indexOf(sign); next >= 0; next = text.indexOf(sign, at)) {
+    const escape = read(text, next);
+    decodedText += text.slice(at, next);
+    at = next + (escape?.width ?? 1);
+    if (escape) escapes.push({ start: decodedText.length, length: escape.decoded.length, sourceStart: next, sourceEnd: at });
+    decodedText += escape?.decoded ?? sign;
   }
-  sourceIndexes[length] = text.length;
-  return { text: pieces.join(''), toSourceIndex: (index) => sourceIndexes[index] as number };
+  decodedText += text.slice(at);
+  return { text: decodedText, toSourceIndex: (index) => toSourceIndex(escapes, index) };
 }
 
+/** Finds the last escape that begins before or at `index`. All characters of an escape begin where it begins. */
+function toSourceIndex(escapes: readonly EscapePosition[], index: number): number {
+  let low = 0;
+  let high = escapes.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((escapes[middle] as EscapePosition).start <= index) low = middle + 1;
+    else high = middle;
+  }
+  const escape = escapes[low - 1];
+  if (!escape) return index;
+  const offset = index - escape.start - escape.length;
+  return offset < 0 ? escape.sourceStart : escape.sourceEnd + offset;
+}
 /** Decodes `%C3%A4`: all bytes of a character, or one byte when they form no character. */
 function readPercentEscape(text: string, at: number): DecodedEscape | undefined {
   const first = byteAt(text, at);
