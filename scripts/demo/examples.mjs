@@ -84,6 +84,15 @@ function journalOf(node, { places, guide }) {
 }
 
 /**
+ * The snapshot folder to rehearse with.
+ * @param {FlowNode} node
+ * @param {{ places: Record<string, string> }} setup
+ */
+function rehearsalOf(node, { places }) {
+  return node['rehearsal'] ? { rehearsal: places['night'] } : {};
+}
+
+/**
  * What says on the canvas what to change: in the demo all of it has been entered.
  * @param {FlowNode} node
  */
@@ -124,8 +133,12 @@ export function loadExamples(setup, names = exampleNames()) {
     if (node.type === 'gateway-inventory') {
       return { ...node, list: JSON.stringify(listed(node).map((entry) => ({ ...entry, url: setup.urls.get(entry.name) }))) };
     }
-    const journal = journalOf(node, setup);
-    return { ...node, ...journal, url: waitsForCode(node) ? setup.codeUrl : setup.urls.get(String(node['name'])) };
+    return {
+      ...node,
+      ...journalOf(node, setup),
+      ...rehearsalOf(node, setup),
+      url: waitsForCode(node) ? setup.codeUrl : setup.urls.get(String(node['name'])),
+    };
   });
   return { flows, credentials };
 }

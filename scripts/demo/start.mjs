@@ -93,6 +93,7 @@ export async function startDemo({
       folder,
       snapshots: join(userDir, 'snapshots'),
       accepted: join(userDir, 'accepted'),
+      night: join(userDir, 'last-night'),
       journal: join(userDir, 'journal'),
       state: writeDesiredState(userDir),
       ...writeCertificates(userDir),

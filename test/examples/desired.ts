@@ -31,6 +31,34 @@ export const desired: Outcomes = {
     roles.items.delete('Night shift');
   },
 
+  'Rehearse a change before the approval.json': async (running, example) => {
+    const { debug, simulator } = running;
+    const role = simulator.state.configuration.resource(...ROLES, 'Users');
+    const before = role.text('description');
+    await inject(running, example, 'Click: rehearse the change');
+    expect(await debug.next('Why it failed')).toMatch(/last-night/);
+
+    await inject(running, example, 'Every night at 3');
+    expect(await debug.next('Snapshot')).toMatch(/^Took a snapshot of vpn-1/);
+    const sofar = writes(running).length;
+    for (const decision of ['Click: reject', 'Click: approve']) {
+      await inject(running, example, 'Click: rehearse the change');
+      const mail = await debug.next('Mail');
+      expect(mail).toMatch(/The rehearsal changed:\n.*user-role\/Users/s);
+      expect(mail).toContain('Rehearsed, then approved');
+      // All of that happened on the copy.
+      expect(writes(running)).toHaveLength(sofar);
+      await inject(running, example, decision);
+      if (decision === 'Click: reject') expect(await debug.next('Why it failed')).toMatch(/^The change was declined/);
+    }
+    await debug.next('Changed');
+    expect(role.text('description')).toBe('Rehearsed, then approved');
+    expect(writes(running)).toHaveLength(sofar + 1);
+    await inject(running, example, 'Click: approve');
+    expect(await debug.next('Waiting')).toBe('Nothing waits: there is nothing to approve.');
+    role.values.set('description', before);
+  },
+
   'Undo a change.json': async (running, example) => {
     const { debug, appliances } = running;
     const role = appliances.get('vpn-1 with a journal')?.state.configuration.resource(...ROLES, 'Users');
