@@ -1,8 +1,10 @@
 import { asGatewayError, GatewayError } from '../model/error';
+import type { Handshake } from '../http/peer-certificate';
 import type { RawConnection } from '../model/raw-exchange';
 import { trusted } from '../model/safe-message';
 import { MASKED_KEY } from './key-names';
 import { DEFAULT_MAX_REQUESTS, DEFAULT_REQUESTS_PER_SECOND, RequestPacer, systemClock, type CheckClock } from './pacer';
+import { reportHandshake, reportLoginSteps } from './probe-connection';
 import { probeProtocol } from './probe-protocol';
 import { measureTimes, probeServices } from './probe-services';
 import { probeSessions } from './probe-sessions';
@@ -46,8 +48,10 @@ export interface ProbeSubject {
   readonly writes: boolean;
   /** Whether a failure rejects the check. Otherwise it ends the check. */
   readonly failsEarly?: boolean;
-  /** Whether the appliance's certificate is trusted; undefined when that is not known. */
-  readonly isTrusted?: boolean | undefined;
+  /** Undefined when the check cannot make one. */
+  readonly handshake?: Handshake | undefined;
+  /** Steps of our own login, once the key was used. */
+  readonly countLoginSteps?: () => number;
 }
 
 /** Runs all probes. Errors: only `ABORTED` and those before the first response; later ones end the check early with what was found. */
@@ -55,8 +59,7 @@ export async function runProbes(subject: ProbeSubject, limits: ConformanceLimits
   const { maxRequests = DEFAULT_MAX_REQUESTS, requestsPerSecond = DEFAULT_REQUESTS_PER_SECOND, clock = systemClock, signal } = limits;
   const pacer = new RequestPacer(maxRequests, requestsPerSecond, clock, signal);
   const prober = new Prober(subject.connection, pacer, (step) => limits.onProgress?.({ requests: pacer.sent, maxRequests, step }));
-  if (subject.isTrusted !== undefined)
-    prober.note(subject.isTrusted ? 'The TLS certificate is trusted.' : 'The TLS certificate is not trusted by the settings.');
+  if (subject.handshake) reportHandshake(prober, subject.handshake);
   let failure: string | undefined;
   try {
     await runAll(prober, subject);
@@ -69,8 +72,9 @@ export async function runProbes(subject: ProbeSubject, limits: ConformanceLimits
   return { report, profile, ...(failure !== undefined && { failure }) };
 }
 
-async function runAll(prober: Prober, { account, realm, writes }: ProbeSubject): Promise<void> {
+async function runAll(prober: Prober, { account, realm, writes, countLoginSteps }: ProbeSubject): Promise<void> {
   await probeProtocol(prober);
+  if (countLoginSteps) reportLoginSteps(prober, countLoginSteps());
   prober.found('restAccess', true);
   prober.found('loginAnswer', 'key');
   await probeSessions(prober, account);

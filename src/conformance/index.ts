@@ -1,3 +1,4 @@
+import type { ExchangeLogEntry } from '../http/exchange-log';
 import { Transport } from '../http/transport';
 import { Session } from '../login/session';
 import { asGatewayError, GatewayError } from '../model/error';
@@ -19,6 +20,20 @@ export {
   type VariantValue,
 } from './profile';
 
+const LOGIN_PATH = /\/api\/v1\/(?:realm_)?auth$/;
+
+/** Counts the steps of our login: those that succeed before the first other exchange. */
+class LoginSteps {
+  steps = 0;
+  #isOver = false;
+
+  readonly count = ({ path, status }: ExchangeLogEntry): void => {
+    const isLogin = LOGIN_PATH.test(path);
+    if (isLogin && !this.#isOver && status !== null && status < 300) this.steps++;
+    this.#isOver ||= !isLogin;
+  };
+}
+
 export interface ConformanceOptions extends ConformanceLimits {
   /** Creates one local user and one role with random names, and removes both. Default: reads only. */
   readonly writes?: boolean | undefined;
@@ -35,18 +50,16 @@ export async function checkConformance(settings: Settings, options: ConformanceO
   const checked = checkSettings(settings);
   if (options.writes) assertWritesAllowed(checked);
   const redactor = new Redactor().add(...listSettingsSecrets(checked));
-  const transport = new Transport(checked);
+  const loginSteps = new LoginSteps();
+  const transport = new Transport(checked, undefined, loginSteps.count);
   const session = new Session(checked, transport, redactor, processCoordination, { isolatedLogin: true });
   const ignore = (): void => undefined;
   const { signal, writes = false } = options;
   try {
     const connection = createRawConnection({ settings: checked, session, transport }, ignore, ignore, signal);
-    const isTrusted = await transport.fetchPeerCertificate(undefined, signal).then(
-      ({ trusted }) => trusted,
-      () => undefined,
-    );
+    const handshake = await transport.handshake(signal).catch(() => undefined);
     const { username: account, realm } = checked;
-    return await runProbes({ connection, account, realm, writes, isTrusted }, options);
+    return await runProbes({ connection, account, realm, writes, handshake, countLoginSteps: () => loginSteps.steps }, options);
   } catch (thrown) {
     const error = asGatewayError(thrown);
     throw new GatewayError(error.code, trusted(redactor.message(error)), redactor.value(error.details));

@@ -17,7 +17,7 @@ export async function probeProtocol(prober: Prober): Promise<void> {
   const information = await prober.get(SYSTEM_INFORMATION_READ.path);
   readSystemInformation(prober, information.document);
   prober.note(
-    information.hasEtag
+    information.etag !== undefined
       ? 'Responses have an ETag.'
       : 'Responses have no ETag, so two writers are detected by reading again before a write.',
   );

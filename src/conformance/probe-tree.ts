@@ -23,7 +23,9 @@ export interface LocalAuthServer {
 
 /** Probes the documented parts of the tree. Returns the server on which a check with writes may create a user. */
 export async function probeTree(prober: Prober): Promise<LocalAuthServer | undefined> {
-  await prober.get(CONFIGURATION_PATH);
+  const root = await prober.get(CONFIGURATION_PATH);
+  const again = await prober.get(CONFIGURATION_PATH);
+  if (root.isSuccess && again.isSuccess) prober.found('etagPerResponse', root.etag !== again.etag);
   await probeBranches(prober);
   await probeUac(prober);
   await prober.get(ESAP_PACKAGES_PATH);

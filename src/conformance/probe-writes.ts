@@ -90,6 +90,7 @@ async function probeRole(prober: Prober): Promise<void> {
     const update = await prober.send({ template: `${ROLES}/*`, path: item, method: 'PUT', body });
     const after = await prober.get(`${ROLES}/*`, { path: item });
     if (isCarriedOut(update) && prober.variants['putMerges'] === true) readImplicitChange(prober, before.document, after.document, body);
+    await probeTags(prober, item, body);
     const whole = await prober.send({ template: `${ROLES}/*${AGAIN}`, path: item, method: 'PUT', body: after.document });
     if (isCarriedOut(whole)) prober.note('A resource can be written back as it was read, with its links.');
     else
@@ -98,6 +99,14 @@ async function probeRole(prober: Prober): Promise<void> {
         'config.ensure and snapshot.revert write links back.',
       );
   });
+}
+
+/** A write of the values that are there already, as if somebody else had changed them. */
+async function probeTags(prober: Prober, item: string, body: JsonObject): Promise<void> {
+  const reply = await prober.send({ template: `${ROLES}/*#other-tag`, path: item, method: 'PUT', body, ifMatch: '"conformance"' });
+  if (isCarriedOut(reply)) prober.found('etags', false);
+  else if (reply.status === 412 || reply.isSuccess) prober.found('etags', true);
+  else prober.skip('etags', `a write with another tag got ${reply.status}`);
 }
 
 /** Creates an item, runs the probes, and removes the item whatever happens. */

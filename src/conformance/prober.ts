@@ -18,7 +18,7 @@ export interface ProbeResponse {
   readonly status: number;
   readonly body: ProfileEndpoint['body'];
   readonly contentType: string;
-  readonly hasEtag: boolean;
+  readonly etag: string | undefined;
   /** The JSON object, or an empty one. */
   readonly document: JsonObject;
   readonly isSuccess: boolean;
@@ -60,7 +60,7 @@ const FATAL = new Set([
   'TLS',
 ]);
 
-const NO_RESPONSE: ProbeResponse = { status: 0, body: 'empty', contentType: '', hasEtag: false, document: {}, isSuccess: false };
+const NO_RESPONSE: ProbeResponse = { status: 0, body: 'empty', contentType: '', etag: undefined, document: {}, isSuccess: false };
 
 /** Sends probes and records the safe parts of their responses. Values stay in memory and are only compared. */
 export class Prober {
@@ -122,7 +122,7 @@ export class Prober {
   }
 
   #record(method: string, path: string, sentWith: RawRequest['credentials'], reply: RawReply): ProbeResponse {
-    const { status, contentType, hasEtag, text, bytes, ms } = reply;
+    const { status, contentType, etag, text, bytes, ms } = reply;
     const json = parseBody(text);
     const body: EndpointRecord['body'] =
       text.trim() === '' ? 'empty' : json !== undefined ? 'json' : text.trimStart().startsWith('<') ? 'html' : 'text';
@@ -151,7 +151,7 @@ export class Prober {
       if (record.status === status) record.shape.add(json);
     }
     const document = isObject(json) ? json : {};
-    return { status, body, contentType, hasEtag, document, isSuccess };
+    return { status, body, contentType, etag, document, isSuccess };
   }
 
   found(variant: string, value: VariantValue): void {

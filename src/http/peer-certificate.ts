@@ -26,6 +26,10 @@ export interface Handshake {
   readonly certificates: readonly [X509Certificate, ...X509Certificate[]];
   /** True when the TLS configuration of the settings trusts the chain. */
   readonly trusted: boolean;
+  /** The negotiated version, such as `TLSv1.3`. */
+  readonly protocol: string;
+  /** The standard name of the cipher. */
+  readonly cipher: string;
 }
 
 /** Like `fetchPeerCertificates`, but returns texts and dates. */
@@ -159,7 +163,9 @@ function readHandshake(secure: TLSSocket): Handshake {
   }
   const [first, ...others] = certificates.values();
   if (!first) throw new GatewayError('TLS', safeMessage`The handshake showed no certificate.`, { sent: false });
-  return { certificates: [first, ...others], trusted: secure.authorized };
+  const { standardName, name } = secure.getCipher();
+  const cipher = standardName || name;
+  return { certificates: [first, ...others], trusted: secure.authorized, protocol: secure.getProtocol() ?? '', cipher };
 }
 
 /** Node.js may omit the names. */

@@ -6,6 +6,8 @@ export interface RawRequest {
   /** Encoded, relative to the base URL, with the query. */
   readonly path: string;
   readonly body?: JsonObject;
+  /** Value of the If-Match header. */
+  readonly ifMatch?: string;
   /** Default: `session`. */
   readonly credentials?: Credentials;
   /** Sent even after the check was canceled, to remove what it created. */
@@ -19,7 +21,7 @@ export type Credentials = 'session' | 'none' | 'made-up-key' | { readonly userna
 export interface RawReply {
   readonly status: number;
   readonly contentType: string;
-  readonly hasEtag: boolean;
+  readonly etag: string | undefined;
   readonly text: string;
   readonly bytes: number;
   readonly ms: number;

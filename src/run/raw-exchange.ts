@@ -21,7 +21,7 @@ export function createRawConnection(
 ): RawConnection {
   let hasRenewedKey = false;
 
-  async function exchange({ method, path, body, isCleanup = false }: RawRequest, authorization: string): Promise<RawReply> {
+  async function exchange({ method, path, body, ifMatch, isCleanup = false }: RawRequest, authorization: string): Promise<RawReply> {
     onRequest();
     const started = performance.now();
     const reply = await transport.send({
@@ -30,6 +30,7 @@ export function createRawConnection(
       authorization,
       signal: isCleanup ? undefined : signal,
       ...(body && { body: JSON.stringify(body) }),
+      ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch } }),
     });
     return toRawReply(reply, performance.now() - started);
   }
@@ -84,5 +85,5 @@ export function toReadOnlyConnection(connection: RawConnection): RawConnection {
 
 function toRawReply({ status, contentType, etag, body }: Reply, ms: number): RawReply {
   const text = body.text();
-  return { status, contentType, hasEtag: etag !== undefined, text, bytes: Buffer.byteLength(text), ms };
+  return { status, contentType, etag, text, bytes: Buffer.byteLength(text), ms };
 }

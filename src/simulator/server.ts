@@ -57,8 +57,9 @@ export class ApplianceServer {
     tls: { key: string; cert: string },
   ) {
     for (const routes of routeAreas) routes(this.router);
-    this.https = createServer({ ...tls, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0, noDelay: true }, (request, response) =>
-      this.receive(request, response),
+    this.https = createServer(
+      { ...tls, maxVersion: state.variants.tlsVersion, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0, noDelay: true },
+      (request, response) => this.receive(request, response),
     );
     this.closeAll = closeWithConnections(this.https);
     this.https.on('clientError', (error, socket) => this.handleUnreadable(error, socket));

@@ -95,6 +95,7 @@ export const VARIANTS = {
   ruleUserNames: on('role-mapping rules may also hold user-name: { test, user-names[] }'),
 
   // System
+  tlsVersion: oneOf('highest TLS version', 'TLSv1.3', 'TLSv1.2'),
   cpuKey: oneOf('key of the processor load', 'CPU-UTILIZATION4', 'CPU-UTILIZATION'),
   healthNumbers: oneOf('health values as numbers or as numeric text', 'number', 'text'),
   diskUnknown: on('DISK-UTILIZATION is -1 (unknown)'),

@@ -59,7 +59,7 @@ describe('system.conformance', () => {
     const sent: string[] = [];
     const send = ({ method }: RawRequest): Promise<RawReply> => {
       sent.push(method);
-      return Promise.resolve({ status: 200, contentType: '', hasEtag: false, text: '', bytes: 0, ms: 0 });
+      return Promise.resolve({ status: 200, contentType: '', etag: undefined, text: '', bytes: 0, ms: 0 });
     };
     const connection = toReadOnlyConnection({ send, opened: 0, clockOffsetSeconds: undefined });
     await connection.send({ method: 'GET', path: '/' });

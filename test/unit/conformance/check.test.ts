@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { compareProfiles, type ConformanceProfile } from '../../../src/conformance';
+import { issueCertificate, type KeyPair } from '../../../src/simulator';
 import { checkSimulator, createTestClock } from '../../helpers/conformance';
 import { findSecret } from '../../helpers/secret-encodings';
-import { expectFailure, listRequests, listWriteLines, settingsFor, startTestSimulator } from '../../helpers/simulated-appliance';
+import {
+  expectFailure,
+  listRequests,
+  listWriteLines,
+  settingsFor,
+  simulatorCertificate,
+  startTestSimulator,
+} from '../../helpers/simulated-appliance';
 import { PLANTED, startStrictAppliance } from '../../helpers/strict-appliance';
 
 /** What a profile says of the reads with the API key, by path. */
@@ -43,6 +51,8 @@ describe('checkConformance', () => {
       wrongPasswordStatus: 401,
     });
     expect(report).toContain('Responses have an ETag.');
+    // It ignores If-Match.
+    expect(profile.variants).toMatchObject({ etags: false, tlsVersion: 'TLSv1.3' });
     expect(report).toContain('active-users/active-user-records/active-user-record/[]/posture-level');
   });
 
@@ -73,6 +83,34 @@ describe('checkConformance', () => {
     expect(findSecret(text, { ...PLANTED, ...settings })).toBeUndefined();
     for (const word of Object.values(PLANTED)) expect(text.toLowerCase()).not.toContain(word.toLowerCase());
     expect(text).toContain('"*"');
+  });
+
+  it('checkConformance reports the TLS version, the cipher, the end of the certificate and its chain', async () => {
+    const expiring = issueCertificate(simulatorCertificate, { days: 5, names: ['127.0.0.1'] });
+    const cases: [KeyPair, string | undefined, string[]][] = [
+      [
+        simulatorCertificate,
+        simulatorCertificate.cert,
+        ['The TLS certificate is trusted.', 'The certificate is self-signed.', 'more days.'],
+      ],
+      [expiring, simulatorCertificate.cert, ['Nodes do not connect afterward.', 'The chain has 2 certificates']],
+    ];
+    for (const [tls, ca, lines] of cases) {
+      const simulator = await startTestSimulator({ tls });
+      const { report } = await checkSimulator(simulator, { maxRequests: 12 }, { tls: { ca } });
+      expect(report).toMatch(/- TLS: TLSv1\.3, TLS_[A-Z0-9_]+\./);
+      for (const line of lines) expect(report).toContain(line);
+    }
+  });
+
+  it('checkConformance reports whether the login asks for a second factor, and logs in once', async () => {
+    const simple = await startTestSimulator();
+    expect((await checkSimulator(simple)).report).toContain('The login gives a key at once, without a second factor.');
+    expect(simple.logins).toBe(1);
+    const simulator = await startTestSimulator({ secondFactor: { password: PLANTED.secret } });
+    const { report } = await checkSimulator(simulator, {}, { secondFactor: 'password', secondPassword: PLANTED.secret });
+    expect(report).toContain('The login gives a key after 2 steps, so the realm asks for a second factor.');
+    expect(findSecret(report, { secret: PLANTED.secret })).toBeUndefined();
   });
 
   it('checkConformance reports the words for vendor and brand, and keys that are not documented', async () => {
