@@ -208,6 +208,7 @@ const applianceForm = [
 <button type="button" id="gateway-test" class="red-ui-button"><i class="fa fa-plug"></i> <span data-i18n="test.button"></span></button>
 <button type="button" id="gateway-recipes" class="red-ui-button"><i class="fa fa-book"></i> <span data-i18n="recipe.use"></span></button>
 <div class="gateway-note" data-i18n="test.hint"></div>
+<div class="gateway-note gateway-test-target" role="status" aria-live="polite"></div>
 <div class="gateway-test-result" role="status" aria-live="polite"></div>
 </div>`,
 ];

@@ -1,4 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { startTestSimulator } from '../helpers/simulated-appliance';
+import { createTemporaryFolder } from '../helpers/temporary';
 import { inBothEditors } from './rig';
 
 inBothEditors('the dialog of the appliance node', (rig) => {
@@ -179,5 +183,42 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.page.waitForSelector('.gateway-bad');
     expect(await rig.editor.text('.gateway-test-heading')).toBe('No server listens at that address and port.');
     await rig.editor.cancel();
+  });
+
+  it('the dialog of an appliance that rehearses resets the copy, shows its changes, and says what the connection test reaches', async () => {
+    const { editor } = rig;
+    const folder = createTemporaryFolder();
+    (await startTestSimulator({ name: 'vpn-1' })).save(folder);
+    const target = (): Promise<string> => editor.text('.gateway-test-target');
+    const result = (): Promise<string> => editor.text('.gateway-rehearsal-result');
+    await editor.openNode('ap1');
+    expect(await editor.visible('.gateway-test-target')).toBe(false);
+    await editor.input('node-config-input-rehearsal', folder);
+    expect(await target()).toMatch(/uses the copy/);
+    // The buttons work with the deployed folder only.
+    expect(await editor.visible('#gateway-rehearsal-reset')).toBe(false);
+    await editor.done();
+    await editor.deploy();
+    const badge = (): Promise<string> => editor.page.evaluate(() => document.querySelector('#tr1 .gateway-marks')?.textContent ?? '');
+    await expect.poll(badge).toMatch(/rehearsal/);
+
+    await editor.openNode('ap1');
+    await editor.page.click('#gateway-rehearsal-compare');
+    await expect.poll(result, { timeout: 20_000 }).toBe('The copy does not differ from the snapshot.');
+    const file = join(folder, 'system', 'log', 'syslog.json');
+    const before = readFileSync(file, 'utf8');
+    writeFileSync(file, before.replace('{', '{ "added-in-the-snapshot": "yes",'));
+    await editor.page.click('#gateway-rehearsal-compare');
+    await expect.poll(result, { timeout: 20_000 }).toBe('0 added, 0 removed, 1 changed.');
+    expect(await editor.text('.gateway-rehearsal-text')).toContain('added-in-the-snapshot');
+    await editor.page.click('#gateway-rehearsal-reset');
+    await expect.poll(result, { timeout: 20_000 }).toBe('The copy is as in the snapshot.');
+
+    await editor.input('node-config-input-rehearsal', '');
+    expect(await target()).toMatch(/uses the URL/);
+    expect(await editor.visible('#gateway-rehearsal-reset')).toBe(false);
+    await editor.done();
+    await editor.deploy();
+    await expect.poll(badge).not.toMatch(/rehearsal/);
   });
 });

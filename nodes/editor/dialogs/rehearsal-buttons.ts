@@ -2,11 +2,16 @@ import { postToAppliance } from '../api';
 import { findConfigInput } from '../dialog-state';
 import { showError } from '../text';
 
-/** Shows the buttons of the copy while the deployed appliance rehearses with the folder of the dialog. */
+/** Shows the buttons of the copy while the deployed appliance rehearses with the folder of the dialog, and what *Test connection* reaches. */
 export function attachRehearsalButtons(node: RedNode): void {
   const showButtons = (): void => {
     const folder = String(findConfigInput('rehearsal').val() ?? '').trim();
     $('.gateway-rehearsal').toggle(folder !== '' && folder === node.rehearsal && node.changed !== true);
+    const reachesAddress = folder === '' && String(node.rehearsal ?? '').trim() !== '';
+    $('.gateway-test-target')
+      .toggle(folder !== '' || reachesAddress)
+      .toggleClass('gateway-warning', reachesAddress)
+      .text(node._(reachesAddress ? 'rehearsal.tests-address' : 'rehearsal.tests-copy'));
   };
   findConfigInput('rehearsal').on('change input', showButtons);
   showButtons();
