@@ -43,7 +43,7 @@ export const desired: Outcomes = {
     const sofar = writes(running).length;
     for (const decision of ['Click: reject', 'Click: approve']) {
       await inject(running, example, 'Click: rehearse the change');
-      const mail = await debug.next('Mail');
+      const mail = String(await debug.next('Mail'));
       expect(mail).toMatch(/The rehearsal changed:\n.*user-role\/Users/s);
       expect(mail).toContain('Rehearsed, then approved');
       // All of that happened on the copy.

@@ -7,7 +7,7 @@ export function attachRehearsalButtons(node: RedNode): void {
   const showButtons = (): void => {
     const folder = String(findConfigInput('rehearsal').val() ?? '').trim();
     $('.gateway-rehearsal').toggle(folder !== '' && folder === node.rehearsal && node.changed !== true);
-    const reachesAddress = folder === '' && String(node.rehearsal ?? '').trim() !== '';
+    const reachesAddress = folder === '' && typeof node.rehearsal === 'string' && node.rehearsal.trim() !== '';
     $('.gateway-test-target')
       .toggle(folder !== '' || reachesAddress)
       .toggleClass('gateway-warning', reachesAddress)

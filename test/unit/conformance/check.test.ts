@@ -87,17 +87,13 @@ describe('checkConformance', () => {
 
   it('checkConformance reports the TLS version, the cipher, the end of the certificate and its chain', async () => {
     const expiring = issueCertificate(simulatorCertificate, { days: 5, names: ['127.0.0.1'] });
-    const cases: [KeyPair, string | undefined, string[]][] = [
-      [
-        simulatorCertificate,
-        simulatorCertificate.cert,
-        ['The TLS certificate is trusted.', 'The certificate is self-signed.', 'more days.'],
-      ],
-      [expiring, simulatorCertificate.cert, ['Nodes do not connect afterward.', 'The chain has 2 certificates']],
+    const cases: [KeyPair, string[]][] = [
+      [simulatorCertificate, ['The TLS certificate is trusted.', 'The certificate is self-signed.', 'more days.']],
+      [expiring, ['The certificate ends in', 'Nodes do not connect afterward.', 'The chain has 2 certificates']],
     ];
-    for (const [tls, ca, lines] of cases) {
+    for (const [tls, lines] of cases) {
       const simulator = await startTestSimulator({ tls });
-      const { report } = await checkSimulator(simulator, { maxRequests: 12 }, { tls: { ca } });
+      const { report } = await checkSimulator(simulator, { maxRequests: 12 });
       expect(report).toMatch(/- TLS: TLSv1\.3, TLS_[A-Z0-9_]+\./);
       for (const line of lines) expect(report).toContain(line);
     }
