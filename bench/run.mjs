@@ -1,5 +1,5 @@
 // @ts-check
-// npm run bench [-- --quick] [--only <part of a row's id>] [--reps <n>] [--lines 4,5] [--out <folder>] [--verbose]
+// npm run bench: the benchmark; USAGE below has the options.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -29,8 +29,17 @@ import { watchRows } from './watch-rows.mjs';
 /** Starts of Node-RED with and without the nodes, in each repetition. */
 const STARTS = 7;
 
+const USAGE = `npm run bench -- [options]
+  --quick        less work per row
+  --only <ids>   only rows whose id contains one of these parts, separated by commas
+  --reps <n>     repetitions
+  --lines 4,5    major versions of Node-RED
+  --out <folder> where the results go, instead of bench/results
+  --verbose      each sample`;
+
 const { values: options } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
     reps: { type: 'string' },
@@ -39,6 +48,10 @@ const { values: options } = parseArgs({
     verbose: { type: 'boolean', default: false },
   },
 });
+if (options.help) {
+  console.log(USAGE);
+  process.exit();
+}
 ensureBuilt();
 const size = options.quick ? QUICK : FULL;
 const reps = Number(options.reps ?? size.reps);
