@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENSURE_INPUT, TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
+import { assertSigned, signItems } from '../worker/order-signature';
+import { getThrownCode } from '../../test/helpers/thrown-error';
 
 const COUNT = 6;
 let postgres: TestPostgres;
@@ -77,5 +79,45 @@ describe('an order in the database', () => {
     expect(await report('plan')).toMatchObject({ ok: COUNT });
     await one.engine.approve('plan', 'approved', 'j.doe');
     expect(await report('approved')).toMatchObject({ ok: COUNT, failed: 0 });
+  });
+});
+
+describe('the code of an order', () => {
+  it('the code of an order is invalid after a change of any column that decides what an item does or stores', () => {
+    const run = {
+      ...{ fleet: 'f', id: 'r', kind: 'operation' as const, operation: 'system.info', input: { a: 1 }, credentials: null, dry_run: true },
+      ...{ with_data: false, repeats: false, approved: null, canary: 0, ends: [1], max_failures: null, total: 1, node: 'n', initiator: {} },
+    };
+    const item = { index: 0, appliance: 'a', target: 't', input: null };
+    const { fleet, id, kind, operation, input, repeats, canary, ends, total, node, initiator } = run;
+    const order = {
+      id,
+      kind,
+      operation,
+      input,
+      repeats,
+      canary,
+      ends,
+      total,
+      node,
+      initiator,
+      dryRun: run.dry_run,
+      withData: run.with_data,
+    };
+    const request = { ...order, maxFailures: Infinity, fingerprint: '', token: '', selection: '', urgent: false, origin: '' };
+    const [signed] = signItems(request, [{ appliance: 'a', target: 't' }], fleet, 'key');
+    const check = (changedRun: object, changedItem: object): string =>
+      getThrownCode(() => assertSigned({ ...run, ...changedRun }, { ...item, mac: signed?.mac ?? null, ...changedItem }, 'key'));
+    expect(check({}, {})).toBe('none');
+    const changes = {
+      ...{ fleet: 'g', id: 's', kind: 'task', operation: 'system.health', input: { a: 2 }, credentials: 'other', dry_run: false },
+      ...{ with_data: true, repeats: true, approved: { plan: 'p', by: null, at: '' }, canary: 1, ends: [2], max_failures: 1, total: 2 },
+      ...{ node: 'm', initiator: { a: 'b' } },
+    };
+    expect(Object.keys(changes).sort()).toEqual(Object.keys(run).sort());
+    for (const [column, value] of Object.entries(changes)) expect([column, check({ [column]: value }, {})]).toEqual([column, 'BAD_CONFIG']);
+    for (const [column, value] of Object.entries({ index: 1, appliance: 'b', target: null, input: { __proto__: null, a: 1 }, mac: '' }))
+      expect([column, check({}, { [column]: value })]).toEqual([column, 'BAD_CONFIG']);
+    expect(check({ input: JSON.parse('{"a":1,"__proto__":{"b":2}}') as object }, {})).toBe('BAD_CONFIG');
   });
 });

@@ -4,7 +4,10 @@ import type { ItemRow, RequestedItem, RunRequest, RunRow } from '../store/rows';
 import { sortKeys, toStorableJson, toStorableText } from '../store/storable-text';
 
 /** The properties of a run that decide what an item does. */
-type SignedRun = Pick<RunRow, 'fleet' | 'id' | 'kind' | 'operation' | 'input' | 'credentials' | 'dry_run' | 'repeats' | 'approved'> &
+type SignedRun = Pick<
+  RunRow,
+  'fleet' | 'id' | 'kind' | 'operation' | 'input' | 'credentials' | 'dry_run' | 'with_data' | 'repeats' | 'approved'
+> &
   Pick<RunRow, 'canary' | 'ends' | 'max_failures' | 'total' | 'node' | 'initiator'>;
 type SignedItem = Pick<ItemRow, 'index' | 'appliance' | 'target' | 'input'>;
 
@@ -18,7 +21,13 @@ export function signItems(
   if (key === undefined || key === '') return [...items];
   const run: SignedRun = toStored({
     ...{ fleet, id: request.id, kind: request.kind, operation: request.operation, input: request.input },
-    ...{ credentials: request.credentials ?? null, dry_run: request.dryRun, repeats: request.repeats, approved: request.approved ?? null },
+    ...{
+      credentials: request.credentials ?? null,
+      dry_run: request.dryRun,
+      with_data: request.withData,
+      repeats: request.repeats,
+      approved: request.approved ?? null,
+    },
     ...{ canary: request.canary, ends: request.ends, total: items.length, node: request.node, initiator: request.initiator },
     max_failures: Number.isFinite(request.maxFailures) ? request.maxFailures : null,
   });
@@ -44,9 +53,9 @@ export function assertSigned(run: SignedRun, item: SignedItem & Pick<ItemRow, 'm
 
 /** Hash of the run, computed once because its input can be long. */
 function hashRun(run: SignedRun): string {
-  const { fleet, id, kind, operation, input, credentials, dry_run, repeats, approved } = run;
+  const { fleet, id, kind, operation, input, credentials, dry_run, with_data, repeats, approved } = run;
   const { canary, ends, max_failures, total, node, initiator } = run;
-  const order = [fleet, id, kind, operation, input, credentials, dry_run, repeats, approved];
+  const order = [fleet, id, kind, operation, input, credentials, dry_run, with_data, repeats, approved];
   const text = JSON.stringify(sortKeys([...order, canary, ends, max_failures, total, node, initiator]));
   return createHash('sha256').update(text).digest('hex');
 }
