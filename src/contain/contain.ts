@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { asGatewayError, badInput, GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 import { mapConcurrently } from '../model/map-concurrently';
-import type { JsonObject } from '../model/json';
+import { readText, type JsonObject } from '../model/json';
 import type { RecordSigner } from '../model/record-signer';
 import { safeMessage, trusted } from '../model/safe-message';
 import { isPastContainmentEnd, forgetContainmentEnd, recordContainmentEnd } from './containment-end';
@@ -113,6 +113,7 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
       { sent: false },
     );
   }
+  await assertMaxPeople(request, otherCount, actions);
   const accounts = new Map(present?.record.accounts.map((account) => [account.server, account]));
   const enabledServers = new Set<string>();
   // Known accounts are checked too, because an administrator may have enabled one since.
@@ -135,6 +136,21 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
     enabledServers,
     isLater,
   };
+}
+
+/** An address or a loose name can stand for many people. Errors: `LIMIT` if more than `max` would be contained now. */
+async function assertMaxPeople(request: ContainRequest, otherCount: number, actions: ContainmentActions): Promise<void> {
+  const { name, match, max } = request;
+  if (name !== undefined && (match ?? 'exact') === 'exact') return;
+  const subject: ContainedSubject = { ...pickContainedSubject(request), ...(match && { match }) };
+  const sessions = (await actions.listSessionsOf(subject)).filter((session) => actions.isSessionOf(session, subject));
+  const people = new Set(sessions.map((session) => readText(session['active-user-name']).trim().toLowerCase()));
+  if (otherCount + people.size <= max) return;
+  throw new GatewayError(
+    'LIMIT',
+    safeMessage`${people.size} people have sessions of ${getSubjectName(subject)}, and ${otherCount} others are contained; the maximum is ${max}. Nothing was sent. Contain single people, or raise max (Max people).`,
+    { sent: false },
+  );
 }
 
 /** Returns the wider of two name comparisons: a second containment must not let anybody in. */

@@ -43,6 +43,7 @@ export function isContainmentRecord(value: unknown): value is ContainmentRecord 
     [id, appliance, since, until].every((text) => typeof text === 'string' && text !== '') &&
     !Number.isNaN(Date.parse(String(until))) &&
     (typeof name === 'string') !== (typeof address === 'string') &&
+    String(name ?? address).trim() !== '' &&
     (match === undefined || NAME_MATCH_MODES.some((known) => known === match)) &&
     typeof ended === 'number' &&
     typeof releasing === 'boolean' &&

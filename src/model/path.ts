@@ -31,7 +31,7 @@ function encode(text: string): string {
 export function encodedPath(literals: TemplateStringsArray, ...names: string[]): string {
   let path = literals[0] ?? '';
   names.forEach((name, index) => {
-    if (name === '') throw badInput('A name is empty: the request would go to all of them.');
+    if (name.trim() === '') throw badInput('A name is empty: the request would go to all of them.');
     if (isDotSegment(name)) throw badInput(safeMessage`The name "${trusted(name)}" cannot be sent: in a URL it means another path.`);
     path += encodeSegment(name) + (literals[index + 1] ?? '');
   });
@@ -182,7 +182,7 @@ function decode(encoded: string): string {
 
 /** Refuses an empty segment, `.` and `..`: the first loses a level, the others leave the tree. */
 function assertNoDotSegment(name: string, displayName: string): void {
-  if (name === '') throw badInput('path has an empty segment: a name is missing between two slashes.');
+  if (name.trim() === '') throw badInput('path has an empty segment: a name is missing between two slashes.');
   if (isDotSegment(name)) throw badInput(safeMessage`path has the segment "${displayName}", which would leave the path.`);
 }
 

@@ -15,9 +15,10 @@ export const nameMatchField = choiceField(
   { guard: true, default: 'exact' },
 );
 
-/** Ends one session and returns the plain result. */
-export async function endSession(session: string | JsonObject, call: OperationContext): Promise<WriteResult> {
+/** Ends one session and returns the plain result. Errors: `LIMIT` if `max` is a share that allows none. */
+export async function endSession(session: string | JsonObject, call: OperationContext, max: Amount = 1): Promise<WriteResult> {
   const record = toRecord(session);
+  await assertMaxSessions([record], max, call);
   return call.write(toEndRequest(record), undefined, () => summarizeSession(record));
 }
 
@@ -33,15 +34,19 @@ export function toUniqueRecords(items: readonly (string | JsonObject)[]): JsonOb
 
 /** Ends many sessions. Errors: `LIMIT` without any write for more sessions than `max`. */
 export async function endSessions(records: readonly JsonObject[], max: Amount, call: OperationContext): Promise<BulkResult> {
-  const { maxCount, explanation } = await resolveMax(records, max, call);
-  if (records.length > maxCount) {
-    throw new GatewayError(
-      'LIMIT',
-      safeMessage`${records.length} sessions would end, but max is ${maxCount}${explanation}. Nothing was ended. Narrow the choice, or raise max (Max sessions).`,
-      { sent: false },
-    );
-  }
+  await assertMaxSessions(records, max, call);
   return call.writeEach(records, toEndRequest, summarizeSession);
+}
+
+async function assertMaxSessions(records: readonly JsonObject[], max: Amount, call: OperationContext): Promise<void> {
+  const { maxCount, explanation } = await resolveMax(records, max, call);
+  if (records.length <= maxCount) return;
+  const subject = records.length === 1 ? trusted('1 session') : safeMessage`${records.length} sessions`;
+  throw new GatewayError(
+    'LIMIT',
+    safeMessage`${subject} would end, but max is ${maxCount}${explanation}. Nothing was ended. Narrow the choice, or raise max (Max sessions).`,
+    { sent: false },
+  );
 }
 
 /** Returns how many sessions may end. A percentage is computed from the current total and rounded down. */

@@ -98,7 +98,9 @@ export const sessionsArea = defineArea({
       },
       run: (input, call): Promise<BulkResult | WriteResult> => {
         const sessionInput = input['session-id'];
-        return Array.isArray(sessionInput) ? endSessions(toUniqueRecords(sessionInput), input.max, call) : endSession(sessionInput, call);
+        return Array.isArray(sessionInput)
+          ? endSessions(toUniqueRecords(sessionInput), input.max, call)
+          : endSession(sessionInput, call, input.max);
       },
       example: {
         input: { 'session-id': 'sid1a2b3c' },

@@ -31,6 +31,18 @@ export function parseTextPatterns(patterns: readonly string[], field: string): T
   return (text) => exact.has(text) || tests.some((test) => test(text));
 }
 
+/** All ids begin with it (appliance-api.md, "Active user record"). */
+const SESSION_ID_PREFIX = 'sid';
+
+/** Matches session ids. A pattern that needs no more than the common beginning of all ids matches every session. */
+export function parseSessionIdPatterns(patterns: readonly string[], field: string): TextMatcher {
+  const widest = patterns.find((pattern) => pattern.endsWith('*') && createWildcardMatcher(pattern)(SESSION_ID_PREFIX));
+  if (widest === undefined) return parseTextPatterns(patterns, field);
+  throw badInput(
+    safeMessage`filter.${field} is ${quotePattern(widest)}, which matches every session. Leave the field out, or be more specific. Nothing was sent.`,
+  );
+}
+
 /** Creates a parser for texts of a fixed shape, in which `d` is a digit. `description` names them in the error. */
 export function createFixedShapeParser(
   allowed: RegExp,

@@ -8,6 +8,7 @@ import {
   parseAgePatterns,
   parseMacAddressPatterns,
   parseNumberPatterns,
+  parseSessionIdPatterns,
   parseTextPatterns,
   type TextMatcher,
 } from './patterns';
@@ -26,9 +27,10 @@ const SIGN_IN_FIELD = 'sign-in-time-micro';
 const FIELD_PARSERS: ReadonlyMap<string, PatternParser> = new Map<string, PatternParser>([
   ...`active-user-name active-secondary-user-name agent-type authentication-realm browser-id device-id endpoint-security-status
   hc-failed-reasons login-node network-connect-transport-mode ngp-session-id primary-auth-server-name primary-auth-server-type
-  secondary-auth-server-name secondary-auth-server-type session-id user-roles`
+  secondary-auth-server-name secondary-auth-server-type user-roles`
     .split(/\s+/)
     .map((name) => [name, parseTextPatterns] as const),
+  ['session-id', parseSessionIdPatterns],
   ['source-ip', (patterns, field) => parseAddressPatterns(patterns, field)],
   ['network-connect-ip', (patterns, field) => parseAddressPatterns(patterns, field)],
   ['network-connect-ipv6', (patterns, field) => parseAddressPatterns(patterns, field, 6)],

@@ -95,6 +95,23 @@ describe('addresses in a session filter', () => {
   });
 });
 
+describe('session-id in a session filter', () => {
+  it.each(['sid*', 's*', '*sid*', 'si**', 's*d*', ['sid1a', 'sid*']])(
+    'the session filter for ids %j matches every id, so it is rejected',
+    (wanted) => {
+      expect(getThrownError(() => parseSessionFilter({ 'session-id': wanted }))).toMatchObject({
+        code: 'BAD_INPUT',
+        message: expect.stringContaining('matches every session') as string,
+      });
+    },
+  );
+
+  it('a session filter accepts a part of an id', () => {
+    const test = parseSessionFilter({ 'session-id': ['sid1*', '*f'] });
+    expect(['sid1a', 'sid2a', 'sid2f', 'sid'].filter((id) => test({ 'session-id': id }))).toEqual(['sid1a', 'sid2f']);
+  });
+});
+
 describe('older-than in a session filter', () => {
   it.each<[unknown, string[]]>([
     [8, ['v6']],

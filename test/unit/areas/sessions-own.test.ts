@@ -49,6 +49,18 @@ describe.each(Object.entries(WAYS))('max of %s as a share', (_name, end) => {
 });
 
 describe('a share of all sessions', () => {
+  it('a share of all sessions that allows none stops the end of a single session too', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 9 });
+    const [session] = (await gateway.run('sessions.list')).data as { 'session-id': string }[];
+    for (const id of [session?.['session-id'], session]) {
+      const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': id, max: '10%' }));
+      expect([error.code, error.message]).toEqual(['LIMIT', expect.stringMatching(/^1 session would end, but max is 0 \(10% of 9\)/)]);
+    }
+    expect(listWriteLines(simulator)).toEqual([]);
+    await gateway.run('sessions.kill', { 'session-id': session, max: '12%' });
+    expect(listWriteLines(simulator)).toHaveLength(1);
+  });
+
   it('a share of all sessions is computed from one record with the total, or from the complete list without a total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const ids = signedIn(simulator, 2);

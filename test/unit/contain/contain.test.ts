@@ -173,6 +173,25 @@ describe('contain.contain', () => {
     expect((await gateway.run('contain.release', { name: '2001:db8::9' })).envelope.ok).toBe(true);
   });
 
+  it('contain.contain counts the people behind an address or a loose name for max, and sends nothing for more', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
+    const { sessions } = simulator.state;
+    for (let index = 0; index < 26; index++) sessions.add({ 'source-ip': '203.0.113.9', 'active-user-name': `user${index}` });
+    for (const domain of ['A', 'B', 'C']) sessions.add({ 'source-ip': '203.0.113.7', 'active-user-name': `${domain}\\guest` });
+    for (const [input, people] of [
+      [{ 'source-ip': '203.0.113.9' }, 26],
+      [{ name: 'guest', match: 'ignore-domain', max: 2 }, 3],
+    ] as const) {
+      for (const dryRun of [true, false]) {
+        const error = await expectFailure(gateway.run('contain.contain', input, { dryRun }));
+        expect(error).toMatchObject({ code: 'LIMIT', message: expect.stringContaining(`${people} people have sessions`) as string });
+      }
+    }
+    expect([listWriteLines(simulator), (await gateway.run('contain.list')).data]).toEqual([[], []]);
+    sessions.add({ 'source-ip': '203.0.113.7', 'active-user-name': 'a\\GUEST' });
+    expect((await contain(gateway, { 'source-ip': '203.0.113.7', max: 3 })).ended).toHaveLength(4);
+  });
+
   it.each([
     [{}, 'Enter either name (User) or source-ip (Address).'],
     [{ name: NAME, 'source-ip': '203.0.113.9' }, 'Enter either name (User) or source-ip (Address).'],

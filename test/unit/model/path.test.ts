@@ -140,6 +140,18 @@ describe('encodedPath with special values', () => {
   ])('encodedPath rejects %s', (template) => expect(getThrownCode(() => expand(template))).toBe('BAD_INPUT'));
 });
 
+describe('A blank name', () => {
+  it.each([' ', '\t', '\u00a0\u3000'])('A blank name such as %j is rejected in every form of a path', (blank) => {
+    for (const attempt of [
+      () => encodedPath`/a/${blank}`,
+      () => toConfigurationPath(['users', blank]),
+      () => toConfigurationPath(`users/${blank}`),
+      () => toConfigurationPath(`users/${encodeURIComponent(blank)}`),
+    ])
+      expect(getThrownCode(attempt)).toBe('BAD_INPUT');
+  });
+});
+
 describe('A path segment that is not allowed', () => {
   const say = (template: string, view: object = {}): string | undefined => getThrownError(() => expandPathTags(template, view))?.message;
 
