@@ -21,6 +21,8 @@ export interface FolderListing {
 
 const MAX_LISTED_FOLDERS = 500;
 const MAX_NAME_CHARACTERS = 100;
+/** Each part of a longer path would be looked at. No system has longer ones. */
+const MAX_PATH_CHARACTERS = 4096;
 
 /** Lists and creates folders below a root folder. Links that leave the root are neither followed nor listed. */
 export class UserFolders {
@@ -72,6 +74,7 @@ export class UserFolders {
   async #find(path: string): Promise<{ state: FolderState; existing: string }> {
     if (path.trim() === '') return { state: 'none', existing: this.#root };
     const outside = { state: 'outside', existing: this.#root } as const;
+    if (path.length > MAX_PATH_CHARACTERS) return outside;
     const requested = await this.#toRootPath(resolve(path));
     if (requested === undefined) return outside;
     const existing = await findExisting(requested, this.#root);

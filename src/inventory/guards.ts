@@ -7,12 +7,13 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** For each guard, whether the value of an entry is as strict as the default. */
 const GUARDS: Readonly<Record<string, (value: unknown, limit: unknown) => boolean>> = {
-  permissions: (value, limit) => permissionRank(value) >= permissionRank(limit),
+  // With an unknown limit, nothing is strict enough.
+  permissions: (value, limit) => permissionRank(limit) >= 0 && permissionRank(value) >= permissionRank(limit),
   pin: (value, limit) => {
     const [pins, limits] = [parsePins(String(value)), parsePins(String(limit))];
     return pins.length > 0 && pins.every((pin) => limits.includes(pin));
   },
-  dryRun: (value, limit) => !isTrue(limit) || isTrue(value),
+  dryRun: (value, limit) => readBoolean(limit) === false || isTrue(value),
   rate: (value, limit) => Number(value) <= Number(limit),
   waiting: (value, limit) => Number(value) <= Number(limit),
   journal: (value, limit) => value === limit,

@@ -5,7 +5,7 @@ import { badInput, GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { CONFIGURATION_ROOT } from '../model/path';
-import { safeMessage } from '../model/safe-message';
+import { safeMessage, trusted } from '../model/safe-message';
 import type { UndoData, UndoStore } from './undo-store';
 import type { JournalEntry } from './journal-line';
 import type { EntryWithUndo } from './read-entries';
@@ -20,6 +20,7 @@ export async function undoJournalEntry(
   call: OperationContext,
 ): Promise<FieldLocation[]> {
   assertUndoable(entry);
+  assertSameWorld(entry, call.settings.isRehearsal);
   const undoData = await store.read(entry.id, undoParts);
   assertBelongsToRequest(entry, undoData);
   const current = await readCurrentState(undoData.subject, call);
@@ -45,6 +46,13 @@ function assertUndoable({ undo: isUndoable, ok, operation, request, id }: Journa
     ? 'the earlier state could not be read'
     : 'only writes to the configuration can be undone';
   throw badInput(safeMessage`${id} (${operation}) has no undo: ${reason}.`);
+}
+
+/** A rehearsal has a journal of its own. An entry that somebody moved from there to the real one was never sent to the appliance. */
+function assertSameWorld({ id, operation, rehearsal }: JournalEntry, isRehearsal: boolean): void {
+  if ((rehearsal === true) === isRehearsal) return;
+  const where = trusted(rehearsal ? 'a copy of the appliance in a rehearsal' : 'the appliance itself, not to this copy');
+  throw badInput(safeMessage`${id} (${operation}) was sent to ${where}, so it is not undone here. Nothing was sent.`);
 }
 
 /** Checks that the undo data belongs to the request in the journal. Data for another resource is not used. */

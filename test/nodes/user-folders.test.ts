@@ -35,6 +35,13 @@ describe('the folders of a dialog', () => {
       expect(await folders.list(path), path).toMatchObject(outside);
   });
 
+  it('the folder picker does not look at the parts of a path that is longer than any system has', async () => {
+    const long = join(root, 'backups', ...new Array<string>(1000).fill('deep'));
+    expect(await folders.list(long)).toMatchObject({ state: 'outside', path: root });
+    expect(await folders.list(long.slice(0, 4096))).toMatchObject({ state: 'missing', path: join(root, 'backups') });
+    await expect(folders.create(long, 'new')).rejects.toThrow('cannot write');
+  });
+
   it('the folder picker follows no link out of the user directory', async () => {
     symlinkSync(join(work, 'outside'), join(root, 'link'));
     symlinkSync(join(work, 'nowhere'), join(root, 'dangling'));

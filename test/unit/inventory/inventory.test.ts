@@ -416,6 +416,8 @@ describe('guards of the defaults of an inventory', () => {
     [{ permissions: 'no-destroy' }, { permissions: 'read-only' }, true],
     [{ permissions: 'no-destroy' }, { permissions: '' }, true],
     [{}, { permissions: 'full' }, true],
+    [{ permissions: 'No-Destroy' }, { permissions: 'full' }, false],
+    [{ dryRun: 'yes' }, { dryRun: false }, false],
     [{ pin: 'AB12 CD34' }, { pin: 'cd34' }, true],
     [{ pin: 'AB12' }, { pin: 'CD34' }, false],
     [{ pin: 'AB12' }, { pin: 'AB12 CD34' }, false],

@@ -168,6 +168,10 @@ describe('a signing key', () => {
     expect(getContainmentStores('hash').forFolder(folder)).toBe(store);
     resetContainmentStores();
     expect((await getContainmentStores('hash').forFolder(folder).readAll()).records).toEqual([record]);
+    // Somebody without a name would stand for all sessions without one.
+    writeFileSync(file, JSON.stringify({ ...record, name: ' ' }));
+    const blank = await getContainmentStores('hash').forFolder(folder).readAll();
+    expect([blank.records, blank.fault?.code]).toEqual([[], 'BAD_CONFIG']);
     resetContainmentStores();
   });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MAX_COPIES } from '../../../src/rehearsal/rehearsal';
@@ -76,6 +76,25 @@ describe('a rehearsal', () => {
       .split('\n');
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ rehearsal: true, operation: 'config.update' });
     expect((await gateway.run('journal.list')).data).toHaveLength(1);
+  });
+
+  it('journal.undo does not undo an entry of a rehearsal at the appliance, also if somebody moved it into its journal', async () => {
+    const { real, folder } = await prepareRehearsal((simulator) => gatewayFor(simulator));
+    const journal = join(createTemporaryFolder(), 'journal');
+    mkdirSync(journal);
+    const settings = { name: 'vpn-1', journal, signingKey: 'a key of sixteen characters' };
+    const rehearsing = gatewayFor(real, { ...settings, rehearsal: folder });
+    const input = { path: '/system/log/syslog', body: { server: '192.0.2.1' } };
+    const id = (await rehearsing.run('config.update', input)).envelope.journal;
+    cpSync(`${journal}-rehearsal`, journal, { recursive: true });
+    const gateway = gatewayFor(real, settings);
+    const error = await expectFailure(gateway.run('journal.undo', { id }));
+    expect(error).toMatchObject({
+      code: 'BAD_INPUT',
+      message: expect.stringContaining('a copy of the appliance in a rehearsal') as string,
+    });
+    expect(real.requests.filter(({ method }) => method === 'PUT')).toEqual([]);
+    expect((await rehearsing.run('journal.undo', { id })).envelope.ok).toBe(true);
   });
 
   it('gateways with the same address and snapshot folder share a copy, which ends with the last of them', async () => {
