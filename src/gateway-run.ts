@@ -181,11 +181,12 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
     const streamed = emittedParts !== undefined;
     const envelope = createEnvelope(this, this.context);
     envelope.summary = summarizeRun(this, this.context, { data });
-    if (this.isWrite) redactWriteEnvelope(envelope, this.context, this.redactor);
+    const isMasked = this.isWrite || this.operation?.isReport === true;
+    if (isMasked) redactWriteEnvelope(envelope, this.context, this.redactor);
     if (streamed) return { data: undefined, many: null, envelope, streamed };
     // An operation can add counts to the results of its items.
     if (many) return { data: isObject(data) && data['results'] === many.results ? data : many, many, envelope, streamed };
-    return { data: this.isWrite ? this.redactor.value(data) : data, many, envelope, streamed };
+    return { data: isMasked ? this.redactor.value(data) : data, many, envelope, streamed };
   }
 
   toError(thrown: unknown): GatewayError {

@@ -63,6 +63,7 @@ export const auditArea = defineArea({
         const effects = new Map([...operations].map(([name, { effect }]) => [name, effect] as const));
         return (await loadAudit()).runAudit(input, effects, call);
       },
+      isReport: true,
       aggregate: tabulateAudits,
       example: { input: { source: 'appliance', limits: { days: 14 } }, request: 'GET /api/v1/system/system-information' },
     }),

@@ -43,6 +43,8 @@ export interface Operation<F extends Fields = Fields, D = unknown, E extends Ope
   summaryValues?(input: ParsedInput<F>): Readonly<Record<string, string | undefined>>;
   /** Describes `msg.payload` after the run, for help and documentation. */
   readonly data: string;
+  /** The result is a report that people send to others. Secrets of the settings are masked in it, as in the result of a write. */
+  readonly isReport?: true;
   /** Content type of data that an HTTP response can send unchanged. */
   readonly contentType?: string;
   readonly fields: F;

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AuditData } from '../../../src/audit/run-audit';
 import { auditRules } from '../../../src/audit/rules';
 import { AUDIT_RULE_IDS, tabulateAudits } from '../../../src/audit/tabulate-audits';
+import { findSecret } from '../../helpers/secret-encodings';
 import { expectFailure, listWriteLines, startSimulatorWithGateway } from '../../helpers/simulated-appliance';
 
 const ROOT = '/api/v1/configuration';
@@ -24,6 +25,17 @@ function createFolder(): string {
 }
 
 describe('audit.run', () => {
+  it('audit.run masks a secret of the settings that is the name of an object, in the data and in every report', async () => {
+    const password = 'Planted-Pa55/word+1';
+    const { gateway } = await startSimulatorWithGateway({ password }, { password });
+    await gateway.run('config.create', { path: 'users/user-roles/user-role', body: { name: `Old ${password}` } });
+    for (const format of ['html', 'markdown', 'csv', 'none']) {
+      const { data, envelope } = await gateway.run('audit.run', { format });
+      expect((data as AuditData).findings.some(({ rule: id, name }) => id === 'unused-object' && name.startsWith('Old '))).toBe(true);
+      expect(findSecret(JSON.stringify([data, envelope]), { password }), format).toBeUndefined();
+    }
+  });
+
   it('audit.run finds the same faults on the appliance and in its snapshot, and writes nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('audit.run', {});
