@@ -17,7 +17,8 @@ inBothEditors('the dialog of a watch node', (rig) => {
     expect(await Promise.all(['limits', 'filter', 'days'].map(visible))).toEqual([false, false, true]);
     await page.fill('#node-input-days', '20, 5');
     await page.selectOption('#node-input-watch', 'configuration');
-    expect(await Promise.all(['days', 'path', 'ignore'].map(visible))).toEqual([false, true, true]);
+    expect(await Promise.all(['days', 'path', 'ignore', 'unordered'].map(visible))).toEqual([false, true, true, true]);
+    await page.fill('#node-input-unordered', 'rule, /users/user-roles/*/groups');
     // What was entered stays; the usual time goes with the kind.
     expect(await page.inputValue('#node-input-every')).toBe('15');
     await page.fill('#node-input-every', '3600');
@@ -40,6 +41,8 @@ inBothEditors('the dialog of a watch node', (rig) => {
     expect(await page.inputValue('#node-input-watch')).toBe('certificate');
     expect(await page.inputValue('#node-input-days')).toBe('20, 5');
     expect(await page.inputValue('#node-input-every')).toBe('15');
+    await page.selectOption('#node-input-watch', 'configuration');
+    expect(await page.inputValue('#node-input-unordered')).toBe('rule, /users/user-roles/*/groups');
     await rig.editor.cancel();
   });
 });
