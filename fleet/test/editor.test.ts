@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNodeRed, type NodeRed } from '../../scripts/demo/node-red.mjs';
+import { findAxeViolations } from '../../test/browser/axe';
 import { tooFaint } from '../../test/browser/contrast';
 import { chromiumPath, Editor } from '../../test/browser/editor';
 
@@ -107,6 +108,7 @@ describe.skipIf(skipped)('fleet dialogs', () => {
       const words = await editor.text('.red-ui-tray .gateway-form');
       // A missing text shows its catalog key.
       expect(words).not.toMatch(/\b(common|run|task|done|control|engine)\.[a-zA-Z]+/);
+      expect(await findAxeViolations(editor.page, '.gateway-form')).toEqual([]);
       await editor.done();
       expect(await editor.exported(id)).toEqual(before);
       expect(editor.complaints).toEqual([]);

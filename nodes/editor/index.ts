@@ -32,6 +32,7 @@ export { setOpenNode } from './dialog-state';
 export { getOperations, getAllFields, getAreaNames } from './operation-table';
 export { FieldTools } from './fields/field-tools';
 export { openSelection, showSelectionMatches } from './dialogs/many-appliances';
+export { labelFormButtons } from './fields/row-elements';
 export { showError } from './text';
 
 /** Starts the editor part. The build adds the one call with the operation table. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator';
+import { findAxeViolations } from './axe';
 import { tooFaint } from './contrast';
 import { inBothEditors, TRIAL } from './rig';
 
@@ -122,19 +123,23 @@ inBothEditors('the panels beside the fields', (rig) => {
     ],
   ];
 
-  it.each(boxes)('the texts in info boxes of the editor have enough contrast in light and dark: %s', async (what, id, open, close) => {
-    for (const dark of rig.version === 5 ? [false, true] : [false]) {
-      await rig.editor.page.evaluate((on) => document.documentElement.classList.toggle('nr-theme-dark', on), dark);
-      await rig.editor.openNode(id);
-      await open();
-      // Under the pointer a button has Node-RED's own colors.
-      await rig.editor.page.mouse.move(0, 0);
-      const picture = `${PICTURES}/box-${id}-${rig.version}${dark ? '-dark' : ''}.png`;
-      if (PICTURES !== undefined) await rig.editor.page.screenshot({ path: picture });
-      expect(await rig.editor.page.evaluate(tooFaint), `${what}, dark: ${dark}`).toEqual([]);
-      await close?.();
-      await rig.editor.cancel();
-    }
-    await rig.editor.page.evaluate(() => document.documentElement.classList.remove('nr-theme-dark'));
-  });
+  it.each(boxes)(
+    'the texts in info boxes of the editor have enough contrast in light and dark, and axe finds nothing: %s',
+    async (what, id, open, close) => {
+      for (const dark of rig.version === 5 ? [false, true] : [false]) {
+        await rig.editor.page.evaluate((on) => document.documentElement.classList.toggle('nr-theme-dark', on), dark);
+        await rig.editor.openNode(id);
+        await open();
+        // Under the pointer a button has Node-RED's own colors.
+        await rig.editor.page.mouse.move(0, 0);
+        const picture = `${PICTURES}/box-${id}-${rig.version}${dark ? '-dark' : ''}.png`;
+        if (PICTURES !== undefined) await rig.editor.page.screenshot({ path: picture });
+        expect(await rig.editor.page.evaluate(tooFaint), `${what}, dark: ${dark}`).toEqual([]);
+        expect(await findAxeViolations(rig.editor.page, '.gateway-form, .gateway-panel'), what).toEqual([]);
+        await close?.();
+        await rig.editor.cancel();
+      }
+      await rig.editor.page.evaluate(() => document.documentElement.classList.remove('nr-theme-dark'));
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { areas } from '../../src/areas';
+import { findAxeViolations } from './axe';
 import type { Entry, FlowNode } from './editor';
 import { idOf, inBothEditors } from './rig';
 
@@ -60,10 +61,11 @@ inBothEditors('the dialogs of all operations', (rig) => {
       // Not the characters of the icons either.
       expect(controls.filter((name, at) => controls.indexOf(name) !== at || !/^\w+ \p{L}/u.test(name))).toEqual([]);
       if (id !== 'ap1') expect(controls, id).toContain('textbox Output to');
+      expect(await findAxeViolations(rig.editor.page, '.gateway-form'), id).toEqual([]);
       await rig.editor.cancel();
     }
     await rig.editor.openNode('sessions-list');
-    expect(await rig.editor.controls()).toEqual(expect.arrayContaining(['button Operation: List sessions', 'link Appliance: Edit']));
+    expect(await rig.editor.controls()).toEqual(expect.arrayContaining(['button Operation: List sessions', 'button Appliance: Edit']));
     // A label leads to what is to be seen.
     await rig.editor.page.getByText('Output to', { exact: true }).click();
     expect(await rig.editor.page.evaluate(() => document.activeElement?.id)).toBe('node-input-output-value');

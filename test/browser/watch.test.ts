@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { findAxeViolations } from './axe';
 import { inBothEditors } from './rig';
 
 inBothEditors('the dialog of a watch node', (rig) => {
@@ -33,6 +34,7 @@ inBothEditors('the dialog of a watch node', (rig) => {
     await page.fill('.gateway-condition input', '');
     expect(await page.inputValue('#node-input-filter')).toBe('');
     expect(await page.locator('.gateway-condition .gateway-tool').count()).toBe(2);
+    expect(await findAxeViolations(page, '.gateway-form')).toEqual([]);
     expect(await rig.editor.overflowing()).toEqual([]);
     await page.selectOption('#node-input-watch', 'certificate');
     expect(await page.locator('.gateway-condition').count()).toBe(0);

@@ -98,6 +98,7 @@ export function openDialog(node: RedNode): void {
   );
   $('.fleet-pace').prop('open', hasOwnRollout);
   if (dialog.name === 'run') openOperation(node);
+  gatewayEditor.labelFormButtons();
 }
 
 /** Suggests the names and tags in the inventory of the engine, and shows what a selection matches. */
@@ -155,6 +156,7 @@ function* collectValueSources(): Generator<[string, { type: string; value: strin
 /** Fills the menu with all operations by area, and marks destructive operations. */
 function openOperation(node: RedNode): void {
   const menu = $('#fleet-operation');
+  menu.closest('.gateway-row').children('label').attr('for', 'fleet-operation');
   const stored = toTrimmedText(node['operation']);
   menu.append($('<option value="">').text('…'));
   for (const name of gatewayEditor.getAreaNames()) {

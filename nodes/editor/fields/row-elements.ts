@@ -108,6 +108,8 @@ export function labelFormButtons(): void {
   $('.gateway-form a[id*="-input-btn-"]').each((_, button) => {
     const [, buttonKind = ''] = /-(edit|add)$/.exec(button.id) ?? [];
     const text = readLabelText($(button).closest('.gateway-row').children('label'));
-    if (buttonKind) button.setAttribute('aria-label', `${text}: ${RED._(buttonKind === 'add' ? 'editor.configAdd' : 'editor.configEdit')}`);
+    const action = RED._(buttonKind === 'add' ? 'editor.configAdd' : 'editor.configEdit');
+    // A link without an address has no role, so it could not have a name.
+    if (buttonKind) $(button).attr({ role: 'button', 'aria-label': `${text}: ${action}` });
   });
 }

@@ -112,7 +112,7 @@ class FilterBuilder implements OpenPanel {
     });
     const value = $('<input type="text">').attr({
       'aria-label': node._('filter.value'),
-      placeholder: node._(`filter.hint.${condition.operator}`),
+      placeholder: hasHint(condition) ? node._(`filter.hint.${condition.operator}`) : '',
     });
     value.val(condition.value).on('input', () => {
       condition.value = String(value.val());
@@ -175,6 +175,11 @@ function createConditionTarget(condition: Condition, element: JQuery, textBox: J
       return condition.value === initialValue ? '' : condition.value;
     },
   };
+}
+
+/** The examples are names of users, an age and a network. */
+function hasHint({ field, operator }: Condition): boolean {
+  return field === 'active-user-name' || operator === 'network' || operator === 'older';
 }
 
 function createSelect(names: readonly string[], selected: string, label: string, toText: (name: string) => string): JQuery {

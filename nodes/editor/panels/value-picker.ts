@@ -16,6 +16,8 @@ interface LookupResult {
 
 /** The search starts after this pause in typing. */
 const PAUSE_MS = 150;
+/** A list below a narrow input is wider. */
+const MIN_WIDTH = 260;
 let dropDownCount = 0;
 
 /** Latest results by query. They are shown until the response to a new query arrives. */
@@ -272,9 +274,10 @@ class DropDown implements OpenPanel {
     const anchor = (this.options.target.element.find('.red-ui-typedInput-container')[0] ?? this.textBox[0])?.getBoundingClientRect();
     if (!anchor) return;
     const isAbove = window.innerHeight - anchor.bottom < 200 && anchor.top > 300;
+    const width = Math.max(anchor.width, MIN_WIDTH);
     this.panel.css({
-      left: anchor.left,
-      width: anchor.width,
+      left: Math.max(0, Math.min(anchor.left, window.innerWidth - width)),
+      width,
       ...(isAbove ? { top: 'auto', bottom: window.innerHeight - anchor.top } : { top: anchor.bottom, bottom: 'auto' }),
     });
   };
