@@ -16,12 +16,17 @@ export async function watchDebug(nodeRed) {
   const socket = new WebSocket(`${nodeRed.url.replace('http', 'ws')}/comms`);
   /** @type {Shown[]} */
   const shown = [];
+  /** @type {Shown[]} */
+  const log = [];
   /** @type {Set<() => void>} */
   const waiting = new Set();
   socket.on('message', (/** @type {Buffer} */ data) => {
     const events = [JSON.parse(data.toString())].flat();
     for (const { topic, data: event } of events) {
-      if (topic === 'debug') shown.push({ id: event.id, name: event.name, msg: decode(event), raw: event.msg });
+      if (topic !== 'debug') continue;
+      const line = { id: event.id, name: event.name, msg: decode(event), raw: event.msg };
+      shown.push(line);
+      log.push(line);
     }
     for (const look of waiting) look();
   });
@@ -29,6 +34,8 @@ export async function watchDebug(nodeRed) {
   socket.send(JSON.stringify({ subscribe: 'debug' }));
   return {
     shown,
+    /** Everything that was shown, also what `next` took. */
+    log,
     /**
      * Takes the next message of the debug node of that name; waits for it.
      * @param {string} name

@@ -12,7 +12,7 @@ export const desired: Outcomes = {
     const sofar = wrote().length;
     await inject(running, example, 'Click: make it so');
     expect(await debug.next('The difference')).toMatch(/Users \/description: .* becomes Kept by Node-RED\n.*Night shift \/description: nothing becomes/);
-    expect(await debug.next('To approve')).toMatchObject({ operation: 'config.ensure-all', plan: [{ method: 'PUT' }, { method: 'PUT' }] });
+    expect(await debug.next('To approve')).toBe('Would change resources with 2 requests.');
     expect(wrote()).toHaveLength(sofar);
     await inject(running, example, 'Click: reject');
     expect(await debug.next('Why it failed')).toMatch(/^The change was declined/);

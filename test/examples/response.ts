@@ -28,11 +28,11 @@ export const response: Outcomes = {
     expect(await call({ user: USER })).toMatchObject({ status: 200, body: { message: expect.stringContaining('Sessions ended: 1, accounts disabled: 1.') as string } });
     expect([sessions.has(first), isEnabled()]).toEqual([false, 'false']);
     const again = sessions.add({ 'active-user-name': USER });
-    expect(await debug.next('Ended again', 30_000)).toMatchObject({ event: 'ended', name: USER, session: { 'session-id': again } });
+    expect(await debug.next('Ended again', 30_000)).toMatch(new RegExp(`^Ended the new session of ${USER} from \\S+\\.$`));
     expect(sessions.has(again)).toBe(false);
 
     await inject(running, example, 'Click: release j.doe', { name: USER });
-    expect(await debug.next('To approve')).toMatchObject({ operation: 'contain.release', actor: 'the one who asks' });
+    expect(await debug.next('To approve')).toMatch(new RegExp(`^Would release ${USER} at \\S+ with one request\\.$`));
     await inject(running, example, 'Click: reject');
     expect(await debug.next('Why it failed')).toMatch(/^The change was declined/);
     expect(isEnabled()).toBe('false');
