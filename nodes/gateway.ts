@@ -15,7 +15,7 @@ import { registerLookupRoutes } from './admin/lookup-routes';
 import { WatchNode, WATCH_NODE_TYPE } from './watch/watch-node';
 import { registerPreviewRoutes } from './admin/preview-route';
 import { registerFolderRoute } from './admin/folder-route';
-import { registerTryRoute } from './admin/try-route';
+import { registerTryNowRoute } from './admin/try-route';
 import { registerRehearsalRoute } from './admin/rehearsal-route';
 
 /** Registers all node types and admin routes. Node-RED calls it once. */
@@ -51,7 +51,7 @@ export default function gatewayNodes(red: NodeAPI): void {
   registerLookupRoutes(red);
   registerInventoryRoutes(red);
   registerPreviewRoutes(red);
-  registerTryRoute(red);
+  registerTryNowRoute(red);
   registerFolderRoute(red);
   registerRehearsalRoute(red);
   registerHelpRoute(red);

@@ -20,7 +20,7 @@ import { countReturnedRecords } from './run/output';
 import type { PendingWrite, WriteGate, WriteInterceptor } from './run/pending-write';
 import type { CheckPermission } from './run/permissions';
 import { RunContext } from './run/run-context';
-import type { PartInfo, RunContextOptions, RunState } from './run/run-state';
+import type { RunPartInfo, RunContextOptions, RunState } from './run/run-state';
 import type { Sender, WriteResponse } from './run/sender';
 import { summarizeRun, type SummaryContext } from './run/summarize-run';
 import { checkWrite, createWriteInterceptor, needsWriteInterceptor, type InterceptedRun } from './write-interceptors';
@@ -209,7 +209,7 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
     }
   }
 
-  #emit(data: unknown, part: PartInfo, state: RunState): void {
+  #emit(data: unknown, part: RunPartInfo, state: RunState): void {
     const envelope = createEnvelope(this, state);
     envelope.summary = summarizeRun(this, state, { data, count: countReturnedRecords(data) });
     this.runOptions.onPart?.(data, part, envelope);

@@ -6,7 +6,7 @@ import { GatewayRun, type RunEnvironment } from './gateway-run';
 import type { ExchangeLogEntry } from './http/exchange-log';
 import type { Handshake } from './http/peer-certificate';
 import { Transport } from './http/transport';
-import { sessionKey } from './login/account-state';
+import { createSharedSessionKey } from './login/account-state';
 import { Session } from './login/session';
 import { LightAbortController, type AbortSignalLike } from './model/abort';
 import { toCounterValues, type CounterValues } from './model/counters';
@@ -77,7 +77,7 @@ export class Gateway {
     // An open connection does not prove that the address can be reached.
     const { name, log } = this.#settings;
     const logExchange = log === true && onExchange ? (exchange: ExchangeLogEntry): void => onExchange(exchange, name) : undefined;
-    const accountKey = isolatedLogin ? undefined : sessionKey(this.#settings);
+    const accountKey = isolatedLogin ? undefined : createSharedSessionKey(this.#settings);
     const transport = new Transport(this.#settings, accountKey, logExchange, rehearsal && (() => findCopy(rehearsal)));
     const session = new Session(this.#settings, transport, this.#redactor, coordination, { isolatedLogin });
     const { pin, permissions, connections, waiting, signingKey } = this.#settings;

@@ -82,7 +82,15 @@ export type { CredentialName } from './model/setting-kinds';
 export type { AbortSignalLike, LightAbortController } from './model/abort';
 export { processCoordination, type ProcessCoordination } from './model/process-coordination';
 export { coordinationKey, type Coordination, type ExclusiveOptions, type CoordinationValue, type AssertHeld } from './model/coordination';
-export type { Envelope, BulkResult, BulkItemResult, ResultMessage, PlannedRequest, ResultLists, WriteResult } from './model/envelope';
+export type {
+  Envelope,
+  BulkResult,
+  BulkItemResult,
+  ResultMessage,
+  PlannedRequest,
+  ResultMessageLists,
+  WriteResult,
+} from './model/envelope';
 export { asGatewayError, badInput, GatewayError, type GatewayErrorDetails } from './model/error';
 export { ERROR_CODES, type ErrorCode } from './model/error-codes';
 export type { ErrorReason } from './model/error-reasons';
@@ -93,7 +101,7 @@ export type { Progress, OperationContext, RawBody, ExclusiveCallOptions, LoginSt
 export type { Counters, CounterValues, Histogram } from './model/counters';
 export type { Finding, HostInfo, SupportInfo } from './model/operation-context';
 export type { ExchangeLogEntry } from './http/exchange-log';
-export type { Amount, Field, Fields, RawValue, RawInput, ParsedInput, FieldKind, ObjectKind } from './model/field';
+export type { NumberOrPercent, Field, Fields, RawValue, RawInput, ParsedInput, FieldKind, ObjectKind } from './model/field';
 export type { JsonObject } from './model/json';
 export type { Area, OperationEffect, Operation, Operations } from './model/operation';
 export type { Query, Request } from './model/request';

@@ -128,7 +128,7 @@ function createHelp(dialog) {
 const out = `${folder}dist/nodes`;
 mkdirSync(out, { recursive: true });
 const script = (await bundle(folder, 'index.ts', 'gatewayFleet')).trimEnd();
-const code = `${script}\ngatewayFleet.setDialogs(${toScriptJson(table)});`.replaceAll('</script', '<\\/script');
+const code = `${script}\ngatewayFleet.registerDialogs(${toScriptJson(table)});`.replaceAll('</script', '<\\/script');
 const html = [
   `<script type="text/javascript">\n${code}\n</script>`,
   ...dialogs.flatMap((dialog) => [

@@ -6,7 +6,7 @@ import { readApplianceSettings } from '../appliance/appliance-node';
 import { resolveDraftValue } from './draft-settings';
 import { readDraftConfigNodes, hasUndeployedProxy, readFlowNode } from './draft-config-nodes';
 import { DraftCredentials } from './draft-credentials';
-import { getInventoryById, inventoryGateways } from '../inventory/inventory-node';
+import { getInventoryById, inventoryGatewayRegistry } from '../inventory/inventory-node';
 import { readDefaults, readStableFile, resolveConfigNodeIds } from '../inventory/inventory-config';
 import { badConfig, NodeProperties } from '../common/node-properties';
 
@@ -38,7 +38,7 @@ export async function createDraftInventory(red: NodeAPI, body: Readonly<JsonObje
   const inventory = new Inventory({
     defaults: readDefaults(properties),
     credentials: draftCredentials,
-    gateways: inventoryGateways,
+    gateways: inventoryGatewayRegistry,
     toSettings: (values, credentials) => {
       const nodes = resolveConfigNodeIds(red, values);
       const settings = { ...values, ...nodes };

@@ -6,7 +6,7 @@ import type { Gateway } from '../../src/gateway';
 import type { JsonObject } from '../../src/model/json';
 import { decideWaitingPlan, setWaitingListener } from '../action/approvals';
 import { translatorFor } from '../common/i18n';
-import { notifyFactsChanged, setFactsListener } from '../overview/known-facts';
+import { notifyApplianceFactsChanged, setApplianceFactsListener } from '../overview/known-facts';
 import { findAppliance, readOverview } from '../overview/overview';
 import { registerAdminReadRoute, registerAdminRoute } from './admin-route';
 import type { DialogRouteResult } from './draft-gateways';
@@ -40,8 +40,8 @@ function publishChanges(red: NodeAPI): void {
     timer = undefined;
     red.comms.publish(CHANGED_TOPIC, {}, false);
   };
-  setWaitingListener(notifyFactsChanged);
-  setFactsListener(() => void (timer ??= setTimeout(publish, NOTIFY_INTERVAL_MS).unref()));
+  setWaitingListener(notifyApplianceFactsChanged);
+  setApplianceFactsListener(() => void (timer ??= setTimeout(publish, NOTIFY_INTERVAL_MS).unref()));
 }
 
 async function answer(work: () => Promise<Record<string, unknown>>): Promise<DialogRouteResult> {
@@ -86,7 +86,7 @@ async function undo(
   const { envelope, many } = await runUndo(gateway, ids, { ...options, dryRun: confirmed !== true });
   const { ok, summary, plan = [], dryRun } = envelope;
   if (!dryRun && ok) for (const id of ids) facts.undone.add(id);
-  if (!dryRun) notifyFactsChanged();
+  if (!dryRun) notifyApplianceFactsChanged();
   const failures = many?.results.flatMap((result) => ('error' in result ? [result.error.message] : [])) ?? [];
   return { summary: [summary, ...failures].join(' '), dryRun, plan: plan.slice(0, MAX_PLAN), requests: plan.length };
 }

@@ -16,7 +16,7 @@ const MAX_RESULT_CHARACTERS = 300_000;
 const MAX_TEXT_CHARACTERS = 2000;
 
 /** The data that the dialog shows. A table has only its first rows. */
-export interface TryResult {
+export interface TryNowResult {
   readonly data?: unknown;
   /** Number of entries of the whole list, of which `data` has the first ones. */
   readonly total?: number;
@@ -25,7 +25,7 @@ export interface TryResult {
 }
 
 /** `POST /gateway-appliance/try` runs a read as the dialog describes it, and returns its data with masked secrets. */
-export function registerTryRoute(red: NodeAPI): void {
+export function registerTryNowRoute(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/try', (body, clientSignal) =>
     withDialogGateway(red, body, (gateway, isDeployedAddress) => {
       // Otherwise a dialog could read documents of any host that this machine reaches.
@@ -49,11 +49,11 @@ async function tryRead(
   const signal = AbortSignal.any([clientSignal, AbortSignal.timeout(MAX_TRY_MS)]);
   const started = performance.now();
   const { data } = await gateway.run(name, input, { signal });
-  return { operation: name, ms: Math.round(performance.now() - started), ...toTryResult(data) };
+  return { operation: name, ms: Math.round(performance.now() - started), ...toTryNowResult(data) };
 }
 
 /** Masks secrets and omits what the dialog cannot show. */
-export function toTryResult(data: unknown): TryResult {
+export function toTryNowResult(data: unknown): TryNowResult {
   if (Buffer.isBuffer(data)) return { bytes: data.length };
   if (typeof data === 'string')
     return data.length > MAX_TEXT_CHARACTERS ? { bytes: Buffer.byteLength(data) } : { data: redactSecrets(data) };
@@ -64,7 +64,7 @@ export function toTryResult(data: unknown): TryResult {
   return length > MAX_RESULT_CHARACTERS ? { bytes: length } : { data: shown };
 }
 
-function toListResult(list: readonly unknown[]): TryResult {
+function toListResult(list: readonly unknown[]): TryNowResult {
   let rows = redactSecrets(list.slice(0, MAX_ROWS));
   while (rows.length > 1 && JSON.stringify(rows).length > MAX_RESULT_CHARACTERS) rows = rows.slice(0, Math.ceil(rows.length / 2));
   return { data: rows, total: list.length };

@@ -2,12 +2,12 @@ let openNode: RedNode | undefined;
 let openConfigNode: RedNode | undefined;
 
 /** Sets the node whose dialog is open. Node-RED validates other nodes too, but only the open node has its values in the form. */
-export function setOpenNode(node: RedNode | undefined): void {
+export function setEditedNode(node: RedNode | undefined): void {
   openNode = node;
 }
 
 /** Sets the configuration node whose dialog is open on top of the dialog of an action node. */
-export function setOpenConfigNode(node: RedNode | undefined): void {
+export function setEditedConfigNode(node: RedNode | undefined): void {
   openConfigNode = node;
 }
 

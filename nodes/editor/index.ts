@@ -28,7 +28,7 @@ export { checkWatch, closeWatch, openWatch, watchLabel } from './dialogs/watch';
 export { checkFields } from './dialogs/action-validators';
 export { FieldRow, showFieldRows } from './fields/field-row';
 export { describeDefaultSource, readValueSources } from './fields/value-types';
-export { setOpenNode } from './dialog-state';
+export { setEditedNode } from './dialog-state';
 export { getOperations, getAllFields, getAreaNames } from './operation-table';
 export { FieldTools } from './fields/field-tools';
 export { openSelection, showSelectionMatches } from './dialogs/many-appliances';

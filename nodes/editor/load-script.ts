@@ -18,4 +18,4 @@ export function loadScript(name: string): Promise<void> {
 }
 
 /** Whether a script is loaded or is being loaded. */
-export const isRequested = (name: string): boolean => scripts.has(name);
+export const isScriptRequested = (name: string): boolean => scripts.has(name);

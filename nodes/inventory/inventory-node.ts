@@ -53,7 +53,7 @@ const FILE_WATCH_INTERVAL_MS = 2000;
 /** All deployed inventory nodes. */
 const deployedById = new Map<string, InventoryNode>();
 /** The gateways of the inventory. They outlive a deploy, so unchanged appliances keep API key and connections. Connection tests share them. */
-export const inventoryGateways = new GatewayRegistry({
+export const inventoryGatewayRegistry = new GatewayRegistry({
   resolveAppliance: (name) => getApplianceByName(name).gateway(),
   coordination: inventoryCoordination,
   ...createDiagnosticsOptions(),
@@ -184,7 +184,7 @@ export class InventoryNode {
       defaults,
       credentials: this.#credentialSource,
       allowedHosts: readAllowedHosts(properties),
-      gateways: inventoryGateways,
+      gateways: inventoryGatewayRegistry,
       toSettings: (values, credentials) =>
         readApplianceSettings(
           this.#red,

@@ -81,11 +81,11 @@ export function ensureFacts(key: string): KnownFacts {
 }
 
 /** Sets the listener that is called after each change of the facts. */
-export function setFactsListener(listener: () => void): void {
+export function setApplianceFactsListener(listener: () => void): void {
   onChanged = listener;
 }
 
-export function notifyFactsChanged(): void {
+export function notifyApplianceFactsChanged(): void {
   onChanged();
 }
 
@@ -100,7 +100,7 @@ export function recordRun(key: string, run: EndedRun): void {
   if (isContact) recordContact(facts, run);
   if (envelope.ok) recordValues(facts, run);
   if (isOutcome && !envelope.dryRun) recordOutcome(facts, run);
-  notifyFactsChanged();
+  notifyApplianceFactsChanged();
 }
 
 function recordContact(facts: KnownFacts, { envelope: { at, code, message } }: EndedRun): void {

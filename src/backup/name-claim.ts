@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
 import { readRegularFile } from '../files/open-regular-file';
 import { removeFile } from '../files/retry-locked';
-import { createBackupName, isClaimFileName, nextUniqueTime } from './names';
+import { createBackupName, isClaimFileName, createUniqueTime } from './names';
 
 const MAX_CLAIM_BYTES = 64;
 
@@ -20,7 +20,7 @@ const ownClaims = new Set<string>();
 /** Reserves the first free millisecond by creating `<backup>.claim`. Throws errors of `node:fs`. */
 export async function claimBackupName(folder: string, appliance: string, serial: string): Promise<NameClaim> {
   for (;;) {
-    const time = nextUniqueTime();
+    const time = createUniqueTime();
     const backup = createBackupName(appliance, serial, time);
     const path = join(folder, `${backup}.claim`);
     if (!(await createClaimFile(path))) continue;

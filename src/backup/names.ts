@@ -11,7 +11,7 @@ const WINDOWS_DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])\./i;
 let lastTime = 0;
 
 /** Returns a time that is unique in this process. `claimBackupName` handles other processes. */
-export function nextUniqueTime(): Date {
+export function createUniqueTime(): Date {
   lastTime = Math.max(Date.now(), lastTime + 1);
   return new Date(lastTime);
 }

@@ -12,7 +12,7 @@ import type { BackupFile, BackupManifest } from './manifest';
 import { isFileUnchanged, openRegularFile, type RegularFile } from '../files/open-regular-file';
 import { readIdentity } from '../run/identity';
 import { createBackup, type BackupInput } from './run';
-import { openCheckedContent } from './stored-file';
+import { openVerifiedContent } from './stored-file';
 import { verifyFile } from './verify';
 
 export interface RestoreInput {
@@ -135,7 +135,7 @@ function toImportSource(opened: RegularFile, file: BackupFile, passphrase: strin
     // The sent content is checked against this hash.
     digest: () => Promise.resolve(file.content.sha256),
     open: () => {
-      const content = openCheckedContent(opened, file, passphrase);
+      const content = openVerifiedContent(opened, file, passphrase);
       return Promise.resolve({ content, length: file.content.bytes, read: () => content.bytesRead });
     },
   };

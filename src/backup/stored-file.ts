@@ -116,7 +116,7 @@ export function openStoredContent(handle: FileHandle, file: BackupFile, passphra
 }
 
 /** Opens the content for an import. If the file changes meanwhile, the stream ends with `BAD_INPUT` before its last byte. */
-export function openCheckedContent({ path, handle }: RegularFile, file: BackupFile, passphrase: string | undefined): CheckedUploadStream {
+export function openVerifiedContent({ path, handle }: RegularFile, file: BackupFile, passphrase: string | undefined): CheckedUploadStream {
   const stored = createHash('sha256');
   const changedError = (): GatewayError =>
     badInput(safeMessage`${path} was changed while it was sent, so it was not sent to its end. Nothing was restored.`);

@@ -1,4 +1,4 @@
-import { createEmptyResultLists } from '../model/envelope';
+import { createEmptyMessageLists } from '../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { toJsonText } from '../model/json-text';
@@ -90,7 +90,7 @@ export async function ensureOneResource(request: EnsureRequest, call: OperationC
 }
 
 export function toEnsureData({ resource }: EnsureResult, call: OperationContext): JsonObject {
-  return call.dryRun ? { result: createEmptyResultLists() } : (resource ?? {});
+  return call.dryRun ? { result: createEmptyMessageLists() } : (resource ?? {});
 }
 
 class EnsureTask {

@@ -5,7 +5,7 @@ import { toPointerSegment } from './compare';
 
 export type TextMatcher = (text: string) => boolean;
 /** The rest of a pointer that leads into the current value. */
-export type PointerRest = readonly TextMatcher[];
+export type RemainingPointer = readonly TextMatcher[];
 
 /** Maximum number of patterns. Each pattern is compared with every field of every resource. */
 const MAX_PATTERNS = 200;
@@ -17,7 +17,7 @@ const MAX_PATTERNS = 200;
 export class FieldPatterns {
   readonly patterns: readonly string[];
   readonly #names: readonly TextMatcher[];
-  readonly #pointers: readonly PointerRest[];
+  readonly #pointers: readonly RemainingPointer[];
 
   constructor(patterns: readonly string[], label: 'ignore' | 'unordered') {
     if (patterns.length > MAX_PATTERNS)
@@ -52,7 +52,7 @@ export class FieldPatterns {
   }
 
   /** Returns the rests of the pointers that lead into the resource. */
-  pointersInto(path: string): PointerRest[] {
+  pointersInto(path: string): RemainingPointer[] {
     const { segments, decoded } = splitPath(path);
     return this.#pointers
       .filter((steps) => steps.length > decoded.length && matchesSegments(steps.slice(0, decoded.length), decoded, segments))
@@ -61,11 +61,11 @@ export class FieldPatterns {
 }
 
 /** Returns whether the field is matched as a whole, and the rests of the pointers that lead into it. */
-export function stepInto(
+export function matchNextSegment(
   patterns: FieldPatterns,
-  pointers: readonly PointerRest[],
+  pointers: readonly RemainingPointer[],
   key: string,
-): { isMatch: boolean; rests: readonly PointerRest[] } {
+): { isMatch: boolean; rests: readonly RemainingPointer[] } {
   const matching = pointers.filter(([first]) => first?.(key) === true || first?.(toPointerSegment(key).slice(1)) === true);
   return {
     isMatch: patterns.matchesName(key) || matching.some(({ length }) => length === 1),
@@ -74,7 +74,7 @@ export function stepInto(
 }
 
 /** Returns the pointers that lead into an item of an array, with their step at the index. */
-export function selectIndex(pointers: readonly PointerRest[], index: number): readonly PointerRest[] {
+export function selectIndex(pointers: readonly RemainingPointer[], index: number): readonly RemainingPointer[] {
   return pointers.filter(([first]) => first?.(String(index)) === true);
 }
 
@@ -84,7 +84,7 @@ function splitPath(path: string): { segments: readonly string[]; decoded: readon
 }
 
 /** Whether segments match a pattern, whose segments may be encoded or decoded. */
-function matchesSegments(steps: PointerRest, decoded: readonly string[], segments: readonly string[]): boolean {
+function matchesSegments(steps: RemainingPointer, decoded: readonly string[], segments: readonly string[]): boolean {
   return steps.every((test, index) => test(decoded[index] ?? '') || test(segments[index] ?? ''));
 }
 

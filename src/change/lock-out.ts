@@ -5,7 +5,7 @@ import { booleanField, type OperationContext } from '../model/operation';
 import { CONFIGURATION_ROOT } from '../model/path';
 import type { Request } from '../model/request';
 import { trusted, safeMessage } from '../model/safe-message';
-import { isNoOp } from '../run/retry-policy';
+import { isWithoutEffect } from '../run/retry-policy';
 import type { WriteResponse } from '../run/sender';
 import type { WriteInterceptor } from '../run/pending-write';
 import { restoreState } from './restore-state';
@@ -61,7 +61,7 @@ export function createLockOutGuard({ call, createRestoreCall, isEnabled, proveLo
         response = await next();
       } catch (thrown) {
         error = asGatewayError(thrown);
-        if (isNoOp(error)) throw error;
+        if (isWithoutEffect(error)) throw error;
       }
       const refusal = await prove();
       if (refusal) throw await createLockedOutError(refusal, prove, baseline, write.request, createRestoreCall());

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../model/json';
 import { maskResourceSecrets, toComparableText } from './compare';
-import { FieldPatterns, selectIndex, stepInto, type PointerRest } from './field-patterns';
+import { FieldPatterns, selectIndex, matchNextSegment, type RemainingPointer } from './field-patterns';
 import { isHyperlink } from './hyperlinks';
 import { readItemName } from './merge-for-put';
 
@@ -35,24 +35,24 @@ export class UnorderedLists extends FieldPatterns {
     return this.isEmpty || !current ? desired : this.#alignObject(desired, current, this.pointersInto(path));
   }
 
-  #sortObject(source: JsonObject, pointers: readonly PointerRest[]): JsonObject {
+  #sortObject(source: JsonObject, pointers: readonly RemainingPointer[]): JsonObject {
     const entries = Object.entries(source).map(([key, value]): [string, unknown] => {
-      const { isMatch, rests } = stepInto(this, pointers, key);
+      const { isMatch, rests } = matchNextSegment(this, pointers, key);
       const sorted = this.#sortValue(value, rests);
       return [key, isMatch && Array.isArray(sorted) ? sortItems(sorted) : sorted];
     });
     return Object.fromEntries(entries);
   }
 
-  #sortValue(value: unknown, pointers: readonly PointerRest[]): unknown {
+  #sortValue(value: unknown, pointers: readonly RemainingPointer[]): unknown {
     if (isObject(value)) return this.#sortObject(value, pointers);
     if (!Array.isArray(value)) return value;
     return value.map((item: unknown, index) => this.#sortValue(item, intoItem(pointers, index)));
   }
 
-  #alignObject(desired: JsonObject, current: JsonObject, pointers: readonly PointerRest[]): JsonObject {
+  #alignObject(desired: JsonObject, current: JsonObject, pointers: readonly RemainingPointer[]): JsonObject {
     const entries = Object.entries(desired).map(([key, value]): [string, unknown] => {
-      const { isMatch, rests } = stepInto(this, pointers, key);
+      const { isMatch, rests } = matchNextSegment(this, pointers, key);
       const counterpart = Object.hasOwn(current, key) ? current[key] : undefined;
       const aligned = isMatch && Array.isArray(value) && Array.isArray(counterpart) ? this.#alignItems(value, counterpart, rests) : value;
       return [key, this.#alignValue(aligned, counterpart, rests)];
@@ -60,14 +60,14 @@ export class UnorderedLists extends FieldPatterns {
     return Object.fromEntries(entries);
   }
 
-  #alignValue(desired: unknown, current: unknown, pointers: readonly PointerRest[]): unknown {
+  #alignValue(desired: unknown, current: unknown, pointers: readonly RemainingPointer[]): unknown {
     if (isObject(desired)) return isObject(current) ? this.#alignObject(desired, current, pointers) : desired;
     if (!Array.isArray(desired) || !Array.isArray(current)) return desired;
     return desired.map((item: unknown, index) => this.#alignValue(item, current[index], intoItem(pointers, index)));
   }
 
   /** Moves each item to the index of an equal current item, or else of one with its name. Other items fill the rest. */
-  #alignItems(desired: readonly unknown[], current: readonly unknown[], pointers: readonly PointerRest[]): unknown[] {
+  #alignItems(desired: readonly unknown[], current: readonly unknown[], pointers: readonly RemainingPointer[]): unknown[] {
     const describe = (item: unknown, index: number): SortedItem => describeItem(this.#sortValue(item, intoItem(pointers, index)));
     const wanted = desired.map(describe);
     const present = current.map(describe);
@@ -95,7 +95,7 @@ export class UnorderedLists extends FieldPatterns {
   }
 }
 
-function intoItem(pointers: readonly PointerRest[], index: number): readonly PointerRest[] {
+function intoItem(pointers: readonly RemainingPointer[], index: number): readonly RemainingPointer[] {
   return selectIndex(pointers, index).map((steps) => steps.slice(1));
 }
 

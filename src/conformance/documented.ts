@@ -23,7 +23,7 @@ export const NULLABLE_RECORD_FIELDS = (
 ).split(',');
 
 export const SESSIONS_PATH = '/api/v1/system/active-users';
-export const SYSTEM_INFORMATION_READ: DocumentedRead = {
+export const DOCUMENTED_SYSTEM_INFORMATION: DocumentedRead = {
   path: '/api/v1/system/system-information',
   keys: {
     ...keys('rollback-partition-information/', 'text', 'build,os-name,os-version'),
@@ -39,7 +39,7 @@ export const SESSION_LIST_KEYS: ProfileKeys = {
   'active-users/user-login-permission': 'boolean',
 };
 const HEALTH = '/api/v1/system/healthcheck';
-export const HEALTH_READ: DocumentedRead = {
+export const DOCUMENTED_HEALTH: DocumentedRead = {
   path: HEALTH,
   query: 'status=all',
   keys: {
@@ -110,7 +110,7 @@ const MORE_WORDS =
 /** Key names of the interface. Any other key may be a personal name. */
 export const INTERFACE_KEYS: ReadonlySet<string> = new Set([
   ...MORE_WORDS.split(','),
-  ...[SYSTEM_INFORMATION_READ, HEALTH_READ, ...OTHER_DOCUMENTED_READS].flatMap((read) => wordsOf(read.keys)),
+  ...[DOCUMENTED_SYSTEM_INFORMATION, DOCUMENTED_HEALTH, ...OTHER_DOCUMENTED_READS].flatMap((read) => wordsOf(read.keys)),
   ...[SESSION_LIST_KEYS, LOCAL_USER_KEYS, ...Object.values(DOCUMENTED_TREE_KEYS)].flatMap(wordsOf),
 ]);
 

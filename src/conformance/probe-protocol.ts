@@ -1,5 +1,5 @@
 import { unwrapSystemInformation } from '../run/identity';
-import { SYSTEM_INFORMATION_READ } from './documented';
+import { DOCUMENTED_SYSTEM_INFORMATION } from './documented';
 import type { Prober } from './prober';
 
 const WRONG_PATH = '/api/v1/system/conformance-check-wrong-path';
@@ -14,7 +14,7 @@ const MAX_CLOCK_DIFFERENCE_SECONDS = 2;
 
 /** Probes login, errors, keys, connections and clock. */
 export async function probeProtocol(prober: Prober): Promise<void> {
-  const information = await prober.get(SYSTEM_INFORMATION_READ.path);
+  const information = await prober.get(DOCUMENTED_SYSTEM_INFORMATION.path);
   readSystemInformation(prober, information.document);
   prober.note(
     information.etag !== undefined
@@ -50,7 +50,7 @@ async function probeErrors(prober: Prober): Promise<void> {
 }
 
 async function probeKeys(prober: Prober): Promise<void> {
-  const refused = await prober.get(SYSTEM_INFORMATION_READ.path, { credentials: 'made-up-key' });
+  const refused = await prober.get(DOCUMENTED_SYSTEM_INFORMATION.path, { credentials: 'made-up-key' });
   if (refused.status === 401 || refused.status === 403) {
     prober.found('deadKeyStatus', refused.status);
     prober.note(`A key that was made up gets ${refused.status} ${refused.document['result'] ? 'with' : 'without'} a result envelope.`);
@@ -81,7 +81,7 @@ async function probeConnections(prober: Prober): Promise<void> {
     isKeptAlive ? 'Connections are kept alive.' : 'Connections are closed after a request or a few.',
     ...(isKeptAlive ? [] : ['Each request costs a TLS handshake. Large lists take longer.']),
   );
-  const replies = await prober.sendAtOnce(AT_ONCE, { template: SYSTEM_INFORMATION_READ.path });
+  const replies = await prober.sendAtOnce(AT_ONCE, { template: DOCUMENTED_SYSTEM_INFORMATION.path });
   const failed = replies.filter(({ isSuccess }) => !isSuccess).length;
   if (failed === 0) prober.note(`${AT_ONCE} requests at once are all answered.`);
   else prober.note(`${failed} of ${AT_ONCE} requests at once failed.`, 'Lower *Max connections* of the appliance node.');

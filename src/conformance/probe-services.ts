@@ -1,11 +1,11 @@
-import { HEALTH_READ, OTHER_DOCUMENTED_READS, type DocumentedRead } from './documented';
+import { DOCUMENTED_HEALTH, OTHER_DOCUMENTED_READS, type DocumentedRead } from './documented';
 import type { Prober } from './prober';
 
 const REPEATS = 4;
 
 /** Probes health, licenses and cluster. */
 export async function probeServices(prober: Prober): Promise<void> {
-  const health = await prober.get(templateOf(HEALTH_READ));
+  const health = await prober.get(templateOf(DOCUMENTED_HEALTH));
   if (health.isSuccess) {
     const { document } = health;
     const cpuKey = ['CPU-UTILIZATION4', 'CPU-UTILIZATION'].find((key) => document[key] !== undefined);
@@ -20,7 +20,7 @@ export async function probeServices(prober: Prober): Promise<void> {
 /** Repeats the documented reads that succeeded, to measure their times. Stops when no requests are left. */
 export async function measureTimes(prober: Prober): Promise<void> {
   const succeeded = new Set(prober.toEndpoints().flatMap(({ path, status }) => (status === 200 ? [path] : [])));
-  const templates = [HEALTH_READ, ...OTHER_DOCUMENTED_READS].map(templateOf).filter((template) => succeeded.has(template));
+  const templates = [DOCUMENTED_HEALTH, ...OTHER_DOCUMENTED_READS].map(templateOf).filter((template) => succeeded.has(template));
   for (let repeat = 0; repeat < REPEATS; repeat++) {
     for (const template of templates) {
       if (prober.pacer.remaining === 0) return;

@@ -1,10 +1,10 @@
 import {
-  HEALTH_READ,
+  DOCUMENTED_HEALTH,
   LOCAL_USER_KEYS,
   OTHER_DOCUMENTED_READS,
   SESSIONS_PATH,
   SESSION_LIST_KEYS,
-  SYSTEM_INFORMATION_READ,
+  DOCUMENTED_SYSTEM_INFORMATION,
   DOCUMENTED_TREE_KEYS,
   VARYING_KEY_PATTERN,
 } from './documented';
@@ -16,7 +16,7 @@ import { UNPROBED_VARIANTS, APPLIANCE_TRAITS } from './traits';
 
 const LOCAL_USER_PATH = '/api/v1/configuration/authentication/auth-servers/auth-server/*/local/users/user/*';
 const DOCUMENTED_KEYS: ReadonlyMap<string, ProfileKeys> = new Map([
-  ...[SYSTEM_INFORMATION_READ, HEALTH_READ, ...OTHER_DOCUMENTED_READS].map((read) => [templateOf(read), read.keys] as const),
+  ...[DOCUMENTED_SYSTEM_INFORMATION, DOCUMENTED_HEALTH, ...OTHER_DOCUMENTED_READS].map((read) => [templateOf(read), read.keys] as const),
   ...Object.entries(DOCUMENTED_TREE_KEYS),
   [SESSIONS_PATH, SESSION_LIST_KEYS],
   [LOCAL_USER_PATH, LOCAL_USER_KEYS],

@@ -85,7 +85,7 @@ export async function containUsers(request: ContainRequest, actions: Containment
   const { id, until } = record;
   return {
     id: actions.isDryRun ? null : id,
-    ...pickContainedSubject(record),
+    ...readContainedSubject(record),
     disabled,
     ended: sessionResult.ended.map((session) => actions.toReportedSession(session)),
     until,
@@ -102,7 +102,7 @@ interface PreparedRecord {
 
 /** Creates or extends the record without writing it. */
 async function prepareRecord(request: ContainRequest, actions: ContainmentActions, store: ContainmentStore): Promise<PreparedRecord> {
-  const subject = pickContainedSubject(request);
+  const subject = readContainedSubject(request);
   const all = await readContainments(actions.appliance);
   const present = all.find(({ record }) => record.name === subject.name && record['source-ip'] === subject['source-ip']);
   const otherCount = all.filter((stored) => stored !== present && !isPastContainmentEnd(stored.record)).length;
@@ -142,7 +142,7 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
 async function assertMaxPeople(request: ContainRequest, otherCount: number, actions: ContainmentActions): Promise<void> {
   const { name, match, max } = request;
   if (name !== undefined && (match ?? 'exact') === 'exact') return;
-  const subject: ContainedSubject = { ...pickContainedSubject(request), ...(match && { match }) };
+  const subject: ContainedSubject = { ...readContainedSubject(request), ...(match && { match }) };
   const sessions = (await actions.listSessionsOf(subject)).filter((session) => actions.isSessionOf(session, subject));
   const people = new Set(sessions.map((session) => readText(session['active-user-name']).trim().toLowerCase()));
   if (otherCount + people.size <= max) return;
@@ -295,7 +295,7 @@ export async function endContainment({ record, store }: StoredContainment, actio
 export async function listContainments(appliance: string): Promise<JsonObject[]> {
   return (await readContainments(appliance)).map(({ record }) => ({
     id: record.id,
-    ...pickContainedSubject(record),
+    ...readContainedSubject(record),
     ...(record.match && { match: record.match }),
     disabled: record.accounts.filter(({ state }) => state === 'disabled').map(({ server }) => server),
     pending: record.accounts.filter(({ state }) => state !== 'disabled').map(({ server }) => server),
@@ -305,7 +305,7 @@ export async function listContainments(appliance: string): Promise<JsonObject[]>
   }));
 }
 
-export function pickContainedSubject({ name, 'source-ip': address }: Pick<ContainmentRecord, 'name' | 'source-ip'>): {
+export function readContainedSubject({ name, 'source-ip': address }: Pick<ContainmentRecord, 'name' | 'source-ip'>): {
   name?: string;
   'source-ip'?: string;
 } {

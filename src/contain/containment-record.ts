@@ -55,6 +55,6 @@ export function isContainmentRecord(value: unknown): value is ContainmentRecord 
 }
 
 /** Returns the hash that replaces the appliance address in files, so that files do not expose it. */
-export function toApplianceHash(baseUrl: string): string {
+export function hashApplianceAddress(baseUrl: string): string {
   return coordinationKey('contain', baseUrl.toLowerCase());
 }

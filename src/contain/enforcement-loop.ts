@@ -3,7 +3,7 @@ import { safeMessage } from '../model/safe-message';
 import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
 import type { RecordSigner } from '../model/record-signer';
-import { disableAccounts, endContainment, pickContainedSubject, type ContainmentActions } from './contain';
+import { disableAccounts, endContainment, readContainedSubject, type ContainmentActions } from './contain';
 import { isContainmentOver, observeContainmentEnd } from './containment-end';
 import type { ContainmentRecord } from './containment-record';
 import { getContainmentStores, tryReadContainments, type StoredContainment } from './containment-store';
@@ -52,12 +52,12 @@ export function startEnforcement(participant: EnforcementParticipant): () => voi
 }
 
 /** Whether any containment is enforced in this process. */
-export function isEnforcing(): boolean {
+export function isEnforcementRunning(): boolean {
   return loops.size > 0;
 }
 
 /** Passes on a complete session list of another operation. `startedAt` is a value of `performance.now()`. */
-export function offerSessions(appliance: string, sessions: readonly JsonObject[], startedAt: number): void {
+export function offerSessionsToEnforcement(appliance: string, sessions: readonly JsonObject[], startedAt: number): void {
   loops.get(appliance)?.offer({ sessions, startedAt });
 }
 
@@ -190,7 +190,7 @@ class EnforcementLoop {
       try {
         if (isContainmentOver(record)) {
           const enabled = await endContainment(containment, actions);
-          this.#emit({ event: 'released', id: record.id, ...pickContainedSubject(record), enabled, 'ended-meanwhile': record.ended });
+          this.#emit({ event: 'released', id: record.id, ...readContainedSubject(record), enabled, 'ended-meanwhile': record.ended });
         } else {
           const { fault } = await disableAccounts(containment, actions);
           if (fault) addFault(fault);
@@ -223,7 +223,7 @@ class EnforcementLoop {
         if (!(await actions.endSession(session))) return;
         this.#endedSessionIds.add(session['session-id']);
         counts.set(record.id, (counts.get(record.id) ?? 0) + 1);
-        this.#emit({ event: 'ended', id: record.id, ...pickContainedSubject(record), session: actions.toReportedSession(session) });
+        this.#emit({ event: 'ended', id: record.id, ...readContainedSubject(record), session: actions.toReportedSession(session) });
       } catch (thrown) {
         addFault(thrown);
       }

@@ -12,7 +12,7 @@ import { basicAuthorization } from './exchange';
 import { toNetworkError } from './network-error';
 
 /** Address of the other side of a handshake. */
-export interface HostPort {
+export interface HostAndPort {
   readonly host: string;
   readonly port: number;
 }
@@ -46,7 +46,7 @@ export async function describePeerCertificate(...of: Parameters<typeof fetchPeer
 export async function fetchPeerCertificates(
   settings: CheckedSettings,
   proxy: ProxySettings | undefined,
-  otherHost?: HostPort,
+  otherHost?: HostAndPort,
   signal?: AbortSignalLike,
 ): Promise<Handshake> {
   const applianceUrl = new URL(settings.origin);
@@ -90,7 +90,7 @@ export async function fetchPeerCertificates(
   }
 }
 
-function toTlsOptions({ tls = {} }: CheckedSettings, { host }: HostPort, isOtherHost: boolean): ConnectionOptions {
+function toTlsOptions({ tls = {} }: CheckedSettings, { host }: HostAndPort, isOtherHost: boolean): ConnectionOptions {
   const { ca, cert, key, pfx, passphrase, servername } = tls;
   const name = (!isOtherHost && servername) || (isIP(host) === 0 ? host : undefined);
   // Only the appliance may see the client certificate.

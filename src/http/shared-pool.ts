@@ -6,7 +6,7 @@ import { RateLimiter } from './rate-limiter';
 import { createProcessMap } from '../model/process-state';
 
 /** Limits of one member of a shared pool. */
-export interface PoolLimits {
+export interface ConnectionPoolLimits {
   readonly connections: number;
   /** Requests per second; undefined means unlimited. */
   readonly rate?: number | undefined;
@@ -23,7 +23,7 @@ export class SharedPool {
   /** Undefined when no member limits the rate. */
   rateLimiter: RateLimiter | undefined;
   readonly #key: string | undefined;
-  readonly #members = new Map<object, PoolLimits>();
+  readonly #members = new Map<object, ConnectionPoolLimits>();
   readonly #create: (limit: number) => Promise<ConnectionPool>;
   #opening: Promise<ConnectionPool> | undefined;
   #connections: ConnectionPool | undefined;
@@ -44,7 +44,7 @@ export class SharedPool {
     return { open, waiting: waiting + (this.rateLimiter?.waitingCount ?? 0) };
   }
 
-  join(member: object, limits: PoolLimits): void {
+  join(member: object, limits: ConnectionPoolLimits): void {
     this.#members.set(member, limits);
     this.#applyLimits();
   }
@@ -102,7 +102,11 @@ export function getSharedPool(key: string | undefined, create: (name: string | u
 }
 
 /** Hashes everything that connections must have in common to be shared: the address, the way to it and the account. */
-export function poolKey(accountKey: string, { origin, tls = {}, timeout }: CheckedSettings, proxy: ProxySettings | undefined): string {
+export function createPoolKey(
+  accountKey: string,
+  { origin, tls = {}, timeout }: CheckedSettings,
+  proxy: ProxySettings | undefined,
+): string {
   const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
   const connectionParts = [
     origin,

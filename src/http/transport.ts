@@ -9,8 +9,8 @@ import type { CheckedSettings, ProxySettings } from '../model/settings';
 import type { AbortSignalLike } from '../model/abort';
 import { Counters } from '../model/counters';
 import type { PeerCertificateInfo } from '../model/peer-certificate';
-import type { Handshake, HostPort } from './peer-certificate';
-import { getSharedPool, SharedPool, poolKey } from './shared-pool';
+import type { Handshake, HostAndPort } from './peer-certificate';
+import { getSharedPool, SharedPool, createPoolKey } from './shared-pool';
 
 /** Returns the address and the certificate of a server that is started on first use. */
 export type FindDestination = () => Promise<Pick<CheckedSettings, 'origin' | 'tls'>>;
@@ -106,7 +106,7 @@ export class Transport {
   }
 
   /** Describes the certificate of the appliance or of another host, over a separate connection. */
-  async fetchPeerCertificate(otherHost?: HostPort, signal?: AbortSignalLike): Promise<PeerCertificateInfo> {
+  async fetchPeerCertificate(otherHost?: HostAndPort, signal?: AbortSignalLike): Promise<PeerCertificateInfo> {
     if (this.#closed) throw closedError();
     const { describePeerCertificate } = await import('./peer-certificate.js');
     if (otherHost && this.#findDestination)
@@ -162,7 +162,7 @@ export class Transport {
   #join(): SharedPool {
     const settings = this.#settings;
     const proxy = this.#proxy;
-    const key = this.#accountKey === undefined ? undefined : poolKey(this.#accountKey, settings, proxy);
+    const key = this.#accountKey === undefined ? undefined : createPoolKey(this.#accountKey, settings, proxy);
     const pool = getSharedPool(key, (own) => {
       const { host, protocol } = new URL(settings.origin);
       const proxySuffix = proxy ? ` (through the proxy ${new URL(proxy.url).host})` : '';

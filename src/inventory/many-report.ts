@@ -1,5 +1,5 @@
 import { operations } from '../areas';
-import { createEmptyResultLists, currentIsoTime, type Envelope, type BulkResult, type PlannedRequest } from '../model/envelope';
+import { createEmptyMessageLists, currentIsoTime, type Envelope, type BulkResult, type PlannedRequest } from '../model/envelope';
 import type { ErrorCode } from '../model/error-codes';
 import type { GatewayError } from '../model/error';
 import { createOperationTitle, type Translate } from '../model/summary';
@@ -109,7 +109,7 @@ export function toManyAppliancesEnvelope(report: ManyReportInput): Envelope {
     appliance: selection,
     request: null,
     status: null,
-    result: createEmptyResultLists(),
+    result: createEmptyMessageLists(),
     changed: combineChanged(report),
     dryRun,
     ...(envelopes.some((envelope) => envelope?.rehearsal) && { rehearsal: true }),

@@ -48,7 +48,7 @@ export function markGatewayConnected(gateway: Gateway): void {
  * Checks that the process may open a connection to each appliance, because each connection is an open file. Errors: `BAD_CONFIG` before the
  * first request. Without the check, a run would fail in the middle.
  */
-export function checkOpenFiles(appliances: number, connectedCount: number, files = PROCESS_OPEN_FILES): void {
+export function assertOpenFileLimit(appliances: number, connectedCount: number, files = PROCESS_OPEN_FILES): void {
   if (appliances <= MIN_APPLIANCES_TO_CHECK) return;
   const maxOpen = files.max();
   const open = files.count();

@@ -7,7 +7,7 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { mapConcurrently } from '../model/map-concurrently';
 import { trusted, safeMessage } from '../model/safe-message';
 import { defaultTranslate, createOperationTitle } from '../model/summary';
-import { checkOpenFiles, countConnectedGateways, markGatewayConnected } from './open-files';
+import { assertOpenFileLimit, countConnectedGateways, markGatewayConnected } from './open-files';
 import { planRollout, type RolloutPlan, type RolloutOptions } from './rollout-plan';
 import {
   countResults,
@@ -160,7 +160,7 @@ class ManyRun {
         return [];
       }
     });
-    checkOpenFiles(gateways.length, countConnectedGateways(gateways));
+    assertOpenFileLimit(gateways.length, countConnectedGateways(gateways));
   }
 
   /** Runs the parts one after the other. In a part, `concurrency` appliances run at the same time. */

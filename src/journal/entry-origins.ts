@@ -11,7 +11,7 @@ interface EntryLine {
 }
 
 /** A line that does not belong to the entry whose id it contains. */
-export interface MisplacedLine extends EntryLine {
+export interface MisplacedJournalLine extends EntryLine {
   readonly id: string;
   readonly why: string;
 }
@@ -20,7 +20,7 @@ export interface MisplacedLine extends EntryLine {
  * Checks that each id counts only in its file. The line that completes an entry may be in another file of the same process, because a
  * process starts a new file each day.
  */
-export class EntryOrigins {
+export class JournalEntryOrigins {
   readonly #linesById = new Map<string, EntryLine[]>();
 
   add(id: string, file: string, line: number): void {
@@ -36,7 +36,7 @@ export class EntryOrigins {
   }
 
   /** Lists the lines that belong to no entry. An entry whose file is not among `files` counts only with `requireHome`. */
-  findMisplaced(files: readonly string[], requireHome: boolean): MisplacedLine[] {
+  findMisplaced(files: readonly string[], requireHome: boolean): MisplacedJournalLine[] {
     const known = new Set(files);
     return [...this.#linesById].flatMap(([id, lines]) => {
       const home = this.homeOf(id);

@@ -81,7 +81,7 @@ export async function readJournalLines(folder: string, name: string, owner?: Jou
 }
 
 /** Returns the last hash of each file that no other file follows yet. */
-export async function findChainEnds(folder: string): Promise<ChainLink[]> {
+export async function findLastEntryHashes(folder: string): Promise<ChainLink[]> {
   const fileEdges = await readJournalFileEnds(folder, await listFileNames(folder));
   const followed = new Set(fileEdges.flatMap(({ first }) => first?.follows ?? []).map(({ hash }) => hash));
   return fileEdges.flatMap(({ file, hash }) => (hash === undefined || followed.has(hash) ? [] : [{ file, hash }]));

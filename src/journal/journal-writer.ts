@@ -5,18 +5,18 @@ import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
 import type { RecordSigner } from '../model/record-signer';
 import { syncFolder } from '../files/atomic-file';
-import { findChainEnds, listFileNames, UNDO_FOLDER, createFileName, getCurrentDay, journalFilesInUse } from './journal-files';
+import { findLastEntryHashes, listFileNames, UNDO_FOLDER, createFileName, getCurrentDay, journalFilesInUse } from './journal-files';
 import { sealLine, sha256, type JournalEntry, type ChainLink } from './journal-line';
 import { JournalMemory, type WrittenLine } from './journal-memory';
 import { createProcessMap } from '../model/process-state';
 
 /** The fields of a line except its id and the chain, which are added when it is written. */
-export type EntryFields = Omit<JournalEntry, 'id'>;
+export type JournalEntryFields = Omit<JournalEntry, 'id'>;
 
 interface PendingLine {
   /** Undefined for a new entry, which gets a new id. */
   readonly id: string | undefined;
-  readonly fields: EntryFields;
+  readonly fields: JournalEntryFields;
   /** Undo data, which is stored in a separate file. */
   readonly undoData: object | undefined;
   readonly signer: RecordSigner | undefined;
@@ -86,12 +86,12 @@ export class JournalWriter {
   }
 
   /** Resolves with the id of the entry when the line is on the disk. Throws `BAD_CONFIG`; then the write must not be sent. */
-  announce(fields: EntryFields, undoData: object | undefined, signer?: RecordSigner): Promise<string> {
+  announce(fields: JournalEntryFields, undoData: object | undefined, signer?: RecordSigner): Promise<string> {
     return this.#enqueue({ id: undefined, fields, undoData, signer, isAnnouncement: true });
   }
 
   /** Resolves when the operating system has the line: it survives the end of this process. */
-  async complete(id: string, fields: EntryFields, undoData?: object, signer?: RecordSigner): Promise<void> {
+  async complete(id: string, fields: JournalEntryFields, undoData?: object, signer?: RecordSigner): Promise<void> {
     await this.#enqueue({ id, fields, undoData, signer, isAnnouncement: false });
   }
 
@@ -225,7 +225,7 @@ export class JournalWriter {
     await this.#recall();
     await this.#createFolder();
     await createSubfolder(undoFolder);
-    const follows = await findChainEnds(this.folder);
+    const follows = await findLastEntryHashes(this.folder);
     const last = this.#lastWritten;
     // The link to a lost file stays in the journal, so that its loss is noticed later too.
     if (last && !follows.some(({ hash }) => hash === last.hash) && !(await listFileNames(this.folder)).includes(last.file))

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { badInput, GatewayError } from '../model/error';
 import { safeMessage, trusted } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
-import { EntryOrigins } from './entry-origins';
+import { JournalEntryOrigins } from './entry-origins';
 import { parseDay, listFileNames, readJournalLines } from './journal-files';
 import type { UndoPart } from './undo-store';
 import type { JournalEntry, JournalLine, JournalVerificationContext } from './journal-line';
@@ -58,7 +58,7 @@ async function readEntries(
   const firstDay = since?.toISOString().slice(0, 10).replaceAll('-', '') ?? '';
   const entries = new Map<string, EntryWithUndo>();
   const files = (await listFileNamesIfExists(folder)).filter((file) => parseDay(file) >= firstDay);
-  const origins = new EntryOrigins();
+  const origins = new JournalEntryOrigins();
   const linesByFile = new Map<string, JournalLine[]>();
   for (const file of files) {
     const lines = await readJournalLines(folder, file, owner);

@@ -15,13 +15,13 @@ import type { RecordSigner } from '../model/record-signer';
 import type { OperationContext } from '../model/operation';
 import type { Request } from '../model/request';
 import { readIdentity } from '../run/identity';
-import { isNoOp } from '../run/retry-policy';
+import { isWithoutEffect } from '../run/retry-policy';
 import { mayLeaveUnchanged } from '../run/writes';
 import type { WriteInterceptor, PendingWrite } from '../run/pending-write';
 import { isObject } from '../model/json';
 import { MASK } from '../model/redaction';
 import type { UndoData } from './undo-store';
-import type { JournalWriter, EntryFields } from './journal-writer';
+import type { JournalWriter, JournalEntryFields } from './journal-writer';
 
 /** Who started the write. */
 export interface Initiator {
@@ -92,7 +92,7 @@ class WriteRecording {
       outcome = await next();
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      const isUnchanged = isNoOp(error);
+      const isUnchanged = isWithoutEffect(error);
       const state = isUndoable && !isUnchanged ? await this.#readAfter(found, false) : undefined;
       const failure = { ok: false, status: error.details.status ?? null, code: error.code, changed: isUnchanged ? false : null };
       await this.#complete(id, { ...entryFields, ...failure, undo: isUndoable && !isUnchanged && state !== 'ambiguous' }, state);
@@ -133,7 +133,7 @@ class WriteRecording {
   }
 
   /** Completes the entry. The write has already happened, so a journal fault does not make it fail; the fault blocks the next write. */
-  async #complete(id: string, entryFields: EntryFields, state: StateAfterWrite | 'ambiguous' | undefined): Promise<void> {
+  async #complete(id: string, entryFields: JournalEntryFields, state: StateAfterWrite | 'ambiguous' | undefined): Promise<void> {
     const undoData = typeof state === 'object' ? state : undefined;
     try {
       const { writer, signer } = this.#context;
@@ -143,7 +143,7 @@ class WriteRecording {
     }
   }
 
-  async #readEntryFields(isUndoable: boolean): Promise<EntryFields> {
+  async #readEntryFields(isUndoable: boolean): Promise<JournalEntryFields> {
     const { appliance, operation, initiator, call } = this.#context;
     const { method, path, query, body } = this.#write.request;
     const displayedBody = this.#write.plannedBody ?? body;

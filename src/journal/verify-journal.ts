@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readJournalFileEnds, listFileNames, isWriterProcessGone, readRawLines } from './journal-files';
-import { EntryOrigins } from './entry-origins';
+import { JournalEntryOrigins } from './entry-origins';
 import { isPartialLine, parseLine, type JournalVerificationContext } from './journal-line';
 import { JournalWriter } from './journal-writer';
 
@@ -38,7 +38,7 @@ export async function verifyJournal(
   );
   const broken: BrokenLine[] = [];
   const ids = new Set<string>();
-  const origins = new EntryOrigins();
+  const origins = new JournalEntryOrigins();
   const allHashes = new Set<string>();
   for (const { file, follower } of links)
     if (!names.includes(file)) broken.push({ file, line: 0, why: `it is missing, but ${follower} follows it` });
@@ -85,7 +85,7 @@ class FileCheck {
   constructor(
     readonly file: string,
     readonly owner: JournalVerificationContext | undefined,
-    readonly origins: EntryOrigins,
+    readonly origins: JournalEntryOrigins,
   ) {}
 
   async read(folder: string): Promise<void> {

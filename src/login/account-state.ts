@@ -68,7 +68,7 @@ export class AccountState {
 const accounts = createProcessMap<AccountState>('accounts');
 
 /** Returns the shared state of the account and joins it. */
-export function joinAccount(accountKey: string, redactor: Redactor): AccountState {
+export function joinAccountState(accountKey: string, redactor: Redactor): AccountState {
   let state = accounts.get(accountKey);
   if (!state) accounts.set(accountKey, (state = new AccountState()));
   clearTimeout(state.wipeTimer);
@@ -77,7 +77,7 @@ export function joinAccount(accountKey: string, redactor: Redactor): AccountStat
 }
 
 /** Leaves the shared state. The last gateway to leave keeps the key there for the gateways of the next deploy. */
-export function leaveAccount(accountKey: string, state: AccountState, redactor: Redactor): void {
+export function leaveAccountState(accountKey: string, state: AccountState, redactor: Redactor): void {
   if (!state.leave(redactor) || state.userCount > 0) return;
   const wipe = (): void => {
     if (accounts.get(accountKey) === state) accounts.delete(accountKey);
@@ -89,7 +89,7 @@ export function leaveAccount(accountKey: string, state: AccountState, redactor: 
 }
 
 /** Hashes the credentials and the address. Every setting that a login uses changes the hash. */
-export function accountHash(settings: CheckedSettings): string {
+export function hashAccount(settings: CheckedSettings): string {
   const { origin, prefix, login, realm, secondFactor, username, password, secondUsername, secondPassword, totpSecret } = settings;
   const parts = [origin, prefix, login, realm, secondFactor, username, password, secondUsername, secondPassword, totpSecret];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
@@ -99,10 +99,10 @@ export function accountHash(settings: CheckedSettings): string {
  * Hashes everything that gateways must have in common to share a key. Behind another proxy, the same address may be another appliance. A
  * login may depend on the client certificate.
  */
-export function sessionKey(settings: CheckedSettings): string {
+export function createSharedSessionKey(settings: CheckedSettings): string {
   const { proxy, tls } = settings;
   const connectionParts = [proxy?.url, proxy?.username, proxy?.noproxy, tls?.servername, tls?.cert, tls?.pfx];
   return createHash('sha256')
-    .update(JSON.stringify([accountHash(settings), connectionParts]))
+    .update(JSON.stringify([hashAccount(settings), connectionParts]))
     .digest('hex');
 }

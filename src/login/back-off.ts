@@ -4,7 +4,7 @@ import type { ErrorCode } from '../model/error-codes';
 import { isObject } from '../model/json';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
-import { accountHash } from './account-state';
+import { hashAccount } from './account-state';
 
 /** Pause after a refused login, because repeated refusals lock the account. */
 const REFUSED_PAUSE_MS = 60_000;
@@ -59,7 +59,7 @@ export class BackOff {
   readonly #forbiddenKey: string;
 
   constructor(settings: CheckedSettings, coordination: Coordination) {
-    const account = accountHash(settings);
+    const account = hashAccount(settings);
     this.#coordination = coordination;
     const createKeys = (kind: string): PauseKeys => ({
       pause: coordinationKey(`${kind}-pause`, account),

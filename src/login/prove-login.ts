@@ -5,7 +5,7 @@ import { Redactor } from '../model/redaction';
 import type { CheckedSettings } from '../model/settings';
 import { Session } from './session';
 
-export interface ProveLoginOptions {
+export interface LoginProofOptions {
   readonly settings: CheckedSettings;
   readonly transport: Transport;
   readonly coordination: Coordination;
@@ -23,7 +23,7 @@ export function getUnprovableReason({ login, secondFactor }: CheckedSettings): '
  * Logs in separately to check that the account still works; the current key stays. The login reserves one-time codes like any other, but
  * ignores pauses and starts none. Errors: those of a login.
  */
-export async function proveLogin({ settings, transport, coordination, check }: ProveLoginOptions): Promise<void> {
+export async function proveLogin({ settings, transport, coordination, check }: LoginProofOptions): Promise<void> {
   // Nobody sees this key, so it must not displace the current key from the mask list.
   const session = new Session(settings, transport, new Redactor(), new IsolatedPauses(coordination), { isolatedLogin: true });
   try {

@@ -6,7 +6,7 @@ import type { LoginState } from '../model/operation';
 import type { Redactor } from '../model/redaction';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
-import { AccountState, joinAccount, leaveAccount, sessionKey } from './account-state';
+import { AccountState, joinAccountState, leaveAccountState, createSharedSessionKey } from './account-state';
 import { BackOff } from './back-off';
 import { LoginExchange, type LoginStepResult } from './login-exchange';
 import { PendingLogin, SessionApiKey } from './pending-login';
@@ -46,13 +46,13 @@ export class Session {
     this.#redactor = redactor;
     this.#coordination = coordination;
     this.#exchange = new LoginExchange(settings, transport);
-    this.#accountKey = sessionKey(settings);
+    this.#accountKey = createSharedSessionKey(settings);
     this.#backOff = new BackOff(settings, coordination);
     if (isolatedLogin || settings.login === 'key') {
       this.#accountState = new AccountState();
       this.#accountState.join(redactor);
       if (settings.login === 'key') this.#accountState.key = new SessionApiKey(settings.apiKey ?? '');
-    } else this.#accountState = joinAccount(this.#accountKey, redactor);
+    } else this.#accountState = joinAccountState(this.#accountKey, redactor);
   }
 
   /** The present key, available without a promise. */
@@ -176,7 +176,7 @@ export class Session {
   /** Ends a wait for a code. Other gateways of the account keep the key, and it survives a deploy. */
   close(): void {
     this.#closing.abort();
-    leaveAccount(this.#accountKey, this.#accountState, this.#redactor);
+    leaveAccountState(this.#accountKey, this.#accountState, this.#redactor);
   }
 
   async #throwIfPaused(): Promise<void> {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 /** A text with one kind of escape decoded, and the source position of each character. */
-export interface DecodedView {
+export interface DecodedText {
   readonly text: string;
   /** Index in the source text where the character at `index` begins. `index` may be the length of the text. */
   toSourceIndex(index: number): number;
@@ -24,7 +24,7 @@ interface EscapePosition {
 type EscapeReader = (text: string, at: number) => DecodedEscape | undefined;
 
 /** Decodes the escapes of one kind; undefined when the text has none. */
-type EscapeDecoder = (text: string) => DecodedView | undefined;
+type EscapeDecoder = (text: string) => DecodedText | undefined;
 
 /** Decoders in their order: addresses, forms, JSON, markup. */
 const ESCAPE_DECODERS: readonly EscapeDecoder[] = [
@@ -40,11 +40,11 @@ const ESCAPE_DECODERS: readonly EscapeDecoder[] = [
  * search for each of them. Texts escaped twice in any two ways, or three times in the same way, are decoded too, because JSON can hold JSON
  * that holds a message. A generator keeps only a few forms in memory.
  */
-export function createDecodedViews(text: string): Generator<DecodedView> {
+export function createDecodedTexts(text: string): Generator<DecodedText> {
   return decodeNestedViews({ text, toSourceIndex: (index) => index }, []);
 }
 
-function* decodeNestedViews(view: DecodedView, before: readonly EscapeDecoder[]): Generator<DecodedView> {
+function* decodeNestedViews(view: DecodedText, before: readonly EscapeDecoder[]): Generator<DecodedText> {
   yield view;
   for (const kind of ESCAPE_DECODERS) {
     if (before.length >= 2 && (before.length >= 3 || before.some((one) => one !== kind))) continue;
@@ -58,7 +58,7 @@ function* decodeNestedViews(view: DecodedView, before: readonly EscapeDecoder[])
 }
 
 /** Notes positions per escape, not per character, because nearly no text has a match whose position is needed. */
-function decodeEscapes(text: string, sign: string, read: EscapeReader): DecodedView {
+function decodeEscapes(text: string, sign: string, read: EscapeReader): DecodedText {
   const escapes: EscapePosition[] = [];
   let decodedText = '';
   let at = 0;

@@ -6,7 +6,7 @@ export interface ResultMessage {
 }
 
 /** The appliance's message lists, always all three (appliance-api.md, "Result envelope"). */
-export interface ResultLists {
+export interface ResultMessageLists {
   info: ResultMessage[];
   warnings: ResultMessage[];
   errors: ResultMessage[];
@@ -14,7 +14,7 @@ export interface ResultLists {
 
 /** The data of every write. */
 export interface WriteResult {
-  result: ResultLists;
+  result: ResultMessageLists;
 }
 
 /** The data of an operation on many items: one result per item, in the order of the input. */
@@ -48,7 +48,7 @@ export interface Envelope {
   appliance: string;
   request: { method: string; path: string; query?: Query; rawQuery?: string } | null;
   status: number | null;
-  result: ResultLists;
+  result: ResultMessageLists;
   changed: boolean | null;
   dryRun: boolean;
   /** The requests went to a copy of the appliance. */
@@ -72,7 +72,7 @@ export interface Envelope {
   [more: string]: unknown;
 }
 
-export function createEmptyResultLists(): ResultLists {
+export function createEmptyMessageLists(): ResultMessageLists {
   return { info: [], warnings: [], errors: [] };
 }
 

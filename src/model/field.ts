@@ -3,7 +3,7 @@ import type { TextRule } from './rules';
 import type { SafeMessage } from './safe-message';
 
 /** A count, or a percentage of all items. */
-export type Amount = number | `${number}%`;
+export type NumberOrPercent = number | `${number}%`;
 
 /** Selects the reader and the checks of a value; `input.ts` has one reader per kind. */
 export type FieldKind =
@@ -98,8 +98,8 @@ export type RawValue<T> = [T] extends [boolean]
   ? boolean | 'true' | 'false'
   : [T] extends [number]
     ? number | `${number}`
-    : [T] extends [Amount]
-      ? Amount | `${number}`
+    : [T] extends [NumberOrPercent]
+      ? NumberOrPercent | `${number}`
       : [T] extends [readonly (infer I)[]]
         ? readonly I[] | I
         : [T, string] extends [string, T]
@@ -144,7 +144,7 @@ export function subjectField<F extends Field>(field: F): F {
 export const textField = createFieldFactory<string>('text');
 export const numberField = createFieldFactory<number>('number');
 /** A number, or a percentage such as `10%` as text. */
-export const amountField = createFieldFactory<Amount>('amount');
+export const amountField = createFieldFactory<NumberOrPercent>('amount');
 export const booleanField = createFieldFactory<boolean>('boolean');
 export const objectField = createFieldFactory<JsonObject>('object');
 /** An array of texts. A single text is accepted too. */
@@ -154,7 +154,7 @@ export const pathField = createFieldFactory<string | string[]>('path');
 /** Texts or objects: one or an array of them. A single value stays single. */
 export const recordsField = createFieldFactory<string | JsonObject | (string | JsonObject)[]>('records');
 /** Like `recordsField`, but a text is a name, which may also be a number. */
-export const namesField = createFieldFactory<string | JsonObject | (string | JsonObject)[]>('names');
+export const nameListField = createFieldFactory<string | JsonObject | (string | JsonObject)[]>('names');
 /** Any request body: an object, text, or a Buffer. */
 export const contentField = createFieldFactory<JsonObject | string | Buffer>('content');
 /** A Buffer, or text that becomes one. */

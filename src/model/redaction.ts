@@ -4,7 +4,7 @@ import { isObject, setOwn, type JsonObject } from './json';
 import { MultiStringSearch, type MatchSpan } from './multi-string-search';
 import { findSecrets, isSecretKey, maskSecretValue, parseNestedJson, type SecretValue } from './secrets';
 import { SafeMessage } from './safe-message';
-import { createDecodedViews } from './decoded-views';
+import { createDecodedTexts } from './decoded-views';
 
 /** Replaces a secret. */
 export const MASK = '••••';
@@ -24,7 +24,7 @@ const MAX_DEPTH = 200;
 const PATH = /^\/\S*$/;
 const WORD = /^[a-z-]{1,15}$/;
 
-/** The first characters of the escapes that `createDecodedViews` knows. */
+/** The first characters of the escapes that `createDecodedTexts` knows. */
 const ESCAPE = /[%+\\&]/;
 
 /** Complete texts, and beginnings of longer ones. */
@@ -187,7 +187,7 @@ export class Redactor {
   #findSpans(text: string): MatchSpan[] {
     const searches = this.#searches();
     const spans: MatchSpan[] = [];
-    for (const view of createDecodedViews(text)) {
+    for (const view of createDecodedTexts(text)) {
       for (const { complete, prefixes } of searches) {
         const [first] = prefixes.findSpans(view.text);
         if (first) spans.push([view.toSourceIndex(first[0]), text.length]);
@@ -246,7 +246,7 @@ function takeHead(secret: SecretValue): SecretValue {
   return secret.subarray(0, HEAD_LENGTH - excess);
 }
 
-/** The forms to search for: literal, hexadecimal and base64, alone and inside longer data. `createDecodedViews` handles escapes. */
+/** The forms to search for: literal, hexadecimal and base64, alone and inside longer data. `createDecodedTexts` handles escapes. */
 function listSearchForms(secret: SecretValue, isComplete: boolean): string[] {
   const text = typeof secret === 'string' ? secret : secret.toString('utf8');
   const wellFormed = text.toWellFormed();

@@ -3,11 +3,11 @@ import { isUtf8 } from 'node:buffer';
 import { assertParsableJson } from '../http/json-size';
 import { badResponseError } from '../http/parse-object';
 import type { Reply } from '../http/exchange';
-import { createEmptyResultLists, type ResultLists } from '../model/envelope';
+import { createEmptyMessageLists, type ResultMessageLists } from '../model/envelope';
 import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
 import type { FlowControl, Sink } from '../model/stream';
-import { readResultLists, assertNoErrors, assertNoNamedRefusal, assertSuccessStatus } from './reply';
+import { readMessageLists, assertNoErrors, assertNoNamedRefusal, assertSuccessStatus } from './reply';
 
 /** The Accept header when the kind of response is unknown. */
 export const ACCEPT_ANY_TYPE = 'application/json, */*;q=0.5';
@@ -48,14 +48,14 @@ export class AnyResponse implements Sink {
   readBody(reply: Reply): unknown {
     assertSuccessStatus(reply);
     const value = this.#value(reply);
-    if (isObject(value) && isObject(value['result'])) assertNoErrors(reply.status, readResultLists(reply, value['result']));
+    if (isObject(value) && isObject(value['result'])) assertNoErrors(reply.status, readMessageLists(reply, value['result']));
     return value;
   }
 
   /**
    * Returns the result lists of a write and keeps the rest in `document`. Errors: as for `readBody`, and `BAD_RESPONSE` for an HTML page.
    */
-  readWriteResult(reply: Reply): ResultLists {
+  readWriteResult(reply: Reply): ResultMessageLists {
     assertSuccessStatus(reply);
     const value = this.#value(reply);
     if (typeof value === 'string') {
@@ -66,8 +66,8 @@ export class AnyResponse implements Sink {
     const result = isObject(value) ? value['result'] : undefined;
     const isNothing = value === '' || (isObject(value) && Object.keys(value).every((key) => key === 'result'));
     if (!isNothing) this.document = value;
-    if (!isObject(result)) return createEmptyResultLists();
-    const lists = readResultLists(reply, result);
+    if (!isObject(result)) return createEmptyMessageLists();
+    const lists = readMessageLists(reply, result);
     assertNoErrors(reply.status, lists);
     return lists;
   }

@@ -3,7 +3,7 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { copyJson } from '../model/json';
 import { safeMessage } from '../model/safe-message';
 import type { ErrorCode } from '../model/error-codes';
-import { isNoOp } from './retry-policy';
+import { isWithoutEffect } from './retry-policy';
 
 /** After these errors the next item would fail too, and cost a login attempt or a connection timeout. */
 const FATAL_CODES = new Set<ErrorCode>(['LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED', 'TLS', 'BAD_CONFIG']);
@@ -67,7 +67,7 @@ export async function runBulk<T>(
         if (isFatal(error)) fatalError ??= error;
         // The item was written, but its state is not the wanted one.
         if (error.details.extra?.['changed'] === true) changed = true;
-        if (!isNoOp(error)) changed ||= null;
+        if (!isWithoutEffect(error)) changed ||= null;
         failures.set(index, error);
         results[index] = { item, ok: false, error: { code: error.code, message: masker.message(error) } };
       }

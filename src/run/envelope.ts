@@ -1,4 +1,4 @@
-import { createEmptyResultLists, currentIsoTime, type BulkResult, type Envelope } from '../model/envelope';
+import { createEmptyMessageLists, currentIsoTime, type BulkResult, type Envelope } from '../model/envelope';
 import type { GatewayError } from '../model/error';
 import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
@@ -7,7 +7,7 @@ import type { Translate } from '../model/summary';
 import { SUMMARY_TEXTS } from '../model/summary-texts';
 import type { RunState } from './run-state';
 import type { SecretMasker } from './bulk';
-import { isNoOp } from './retry-policy';
+import { isWithoutEffect } from './retry-policy';
 
 /** Facts about a run for its envelope, besides its record. */
 export interface RunInfo {
@@ -36,7 +36,7 @@ export function createEnvelope(
     appliance,
     request: record.request ? toEnvelopeRequest(record.request) : null,
     status: isPlanned ? null : record.status,
-    result: record.hasWritten || record.changed !== null ? record.result : createEmptyResultLists(),
+    result: record.hasWritten || record.changed !== null ? record.result : createEmptyMessageLists(),
     changed: isPlanned ? null : record.changed,
     dryRun,
     requests: sender.requests,
@@ -74,7 +74,7 @@ export function createRunFailureEnvelope(runInfo: RunInfo, error: GatewayError, 
   const envelope = createEnvelope(runInfo, run);
   // A failed write changed nothing, unless the error leaves that open.
   const isSentWrite = runInfo.isWrite && !run.options.dryRun;
-  const mayHaveHappened = isSentWrite && record.hasWrite && !isNoOp(error);
+  const mayHaveHappened = isSentWrite && record.hasWrite && !isWithoutEffect(error);
   const isRefusedWrite = isSentWrite && !mayHaveHappened;
   return {
     ...envelope,
@@ -119,7 +119,7 @@ export function createEarlyFailureEnvelope(
     appliance,
     request: null,
     status: null,
-    result: createEmptyResultLists(),
+    result: createEmptyMessageLists(),
     changed: null,
     dryRun: false,
     requests: 0,

@@ -1,6 +1,6 @@
 import { badInput } from '../model/error';
 import type { Progress } from '../model/operation';
-import type { PartInfo, RunState } from './run-state';
+import type { RunPartInfo, RunState } from './run-state';
 
 /** See `OperationContext.startStream`. */
 export function startStream({ options, record }: RunState): void {
@@ -10,7 +10,7 @@ export function startStream({ options, record }: RunState): void {
 }
 
 /** See `OperationContext.emitPart`. */
-export function emitPart(run: RunState, data: unknown, part: PartInfo): void {
+export function emitPart(run: RunState, data: unknown, part: RunPartInfo): void {
   const { record, options } = run;
   record.emittedParts = (record.emittedParts ?? 0) + 1;
   record.emittedItems += countReturnedRecords(data);

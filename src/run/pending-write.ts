@@ -1,5 +1,5 @@
 import type { Reply } from '../http/exchange';
-import type { ResultLists } from '../model/envelope';
+import type { ResultMessageLists } from '../model/envelope';
 import type { JsonObject } from '../model/json';
 import type { Request } from '../model/request';
 import type { OpenExchange, WriteResponse } from './sender';
@@ -13,7 +13,7 @@ export interface PendingWrite {
   /** Hash of the body of an upload, so that an approval can be checked before the body is sent. */
   readonly digest?: () => Promise<string>;
   /** Reads a response that may not be a result envelope. */
-  readonly parseResult?: (reply: Reply) => ResultLists;
+  readonly parseResult?: (reply: Reply) => ResultMessageLists;
   /** Describes the item that is written, one of many. */
   readonly describeItem?: () => unknown;
   /** True for one of many writes that passed the gate together. */

@@ -5,7 +5,7 @@ import { CONFIGURATION_ROOT } from '../model/path';
 import type { Request } from '../model/request';
 import type { Download } from '../model/stream';
 import { ACCEPT_ANY_TYPE, AnyResponse } from './any-response';
-import { createNotContentError, readDocument } from './reply';
+import { createUnexpectedContentError, readDocument } from './reply';
 import type { ExchangeRole } from './run-record';
 import type { RunState } from './run-state';
 
@@ -43,7 +43,7 @@ export function download<T>(run: RunState, request: Request, open: () => Promise
       const extras = { headers: { accept }, sink, timeoutSeconds: run.gatewayContext.settings.transferTimeout };
       const reply = await send(request, () => Promise.resolve(extras));
       run.record.recordStatus('read', reply.status);
-      if (!reply.streamed) throw createNotContentError(reply);
+      if (!reply.streamed) throw createUnexpectedContentError(reply);
       return await target.finish();
     } catch (thrown) {
       await target.discard();

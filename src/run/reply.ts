@@ -2,7 +2,7 @@ import { badResponseError, parseObject } from '../http/parse-object';
 import { GatewayError } from '../model/error';
 import type { Reply } from '../http/exchange';
 import type { ErrorCode } from '../model/error-codes';
-import { createEmptyResultLists, type ResultLists, type ResultMessage } from '../model/envelope';
+import { createEmptyMessageLists, type ResultMessageLists, type ResultMessage } from '../model/envelope';
 import { isObject, type JsonObject } from '../model/json';
 import { trusted, safeMessage } from '../model/safe-message';
 
@@ -44,7 +44,7 @@ export function readDocument(reply: Reply): JsonObject {
   // 204 says that there is nothing to read.
   if (reply.status === 204) return {};
   const document = parseObject(reply);
-  if (isObject(document['result'])) assertNoErrors(reply.status, readResultLists(reply, document['result']));
+  if (isObject(document['result'])) assertNoErrors(reply.status, readMessageLists(reply, document['result']));
   return document;
 }
 
@@ -52,11 +52,11 @@ export function readDocument(reply: Reply): JsonObject {
  * The result lists of a successful write: 200, 201 and 204, with and without a body (appliance-api.md, "Result envelope"). Errors: by
  * status, or `BAD_RESPONSE` for a body that is not a result envelope.
  */
-export function readWriteResult(reply: Reply): ResultLists {
+export function readWriteResult(reply: Reply): ResultMessageLists {
   assertSuccessStatus(reply);
-  if (reply.status === 204 || reply.body.text().trim() === '') return createEmptyResultLists();
+  if (reply.status === 204 || reply.body.text().trim() === '') return createEmptyMessageLists();
   assertNoNamedRefusal(reply.status, reply.body.text());
-  const lists = readResultLists(reply, parseObject(reply)['result']);
+  const lists = readMessageLists(reply, parseObject(reply)['result']);
   assertNoErrors(reply.status, lists);
   return lists;
 }
@@ -93,7 +93,7 @@ function createFallbackMessage(status: number): string {
   return `The appliance answered with status ${status}`;
 }
 
-export function assertNoErrors(status: number, result: ResultLists): void {
+export function assertNoErrors(status: number, result: ResultMessageLists): void {
   const refusal = findNamedMessageInResult(result);
   if (refusal) throw new GatewayError('REJECTED', safeMessage`The appliance refused: ${refusal}`, { status, result, sent: true });
   if (result.errors.length > 0) {
@@ -111,7 +111,7 @@ export function assertNoNamedRefusal(status: number, text: string): void {
   if (namedMessage)
     throw new GatewayError('REJECTED', safeMessage`The appliance refused: ${namedMessage}`, {
       status,
-      result: createEmptyResultLists(),
+      result: createEmptyMessageLists(),
       sent: true,
     });
 }
@@ -126,7 +126,7 @@ function findNamedMessageInText(text: string): string | undefined {
   return undefined;
 }
 
-function findNamedMessageInResult({ info, warnings, errors }: ResultLists): string | undefined {
+function findNamedMessageInResult({ info, warnings, errors }: ResultMessageLists): string | undefined {
   return findNamedMessage(errors) ?? findNamedMessage(warnings) ?? findNamedMessage(info);
 }
 
@@ -136,7 +136,7 @@ function findNamedMessage(messages: readonly ResultMessage[]): string | undefine
 }
 
 /** Only non-empty lists may be present; entries are `{ message }`. */
-export function readResultLists(reply: Reply, result: unknown): ResultLists {
+export function readMessageLists(reply: Reply, result: unknown): ResultMessageLists {
   if (!isObject(result)) throw badResponseError(reply, safeMessage`The appliance answered ${reply.status} without a result.`);
   return {
     info: readMessages(reply, result['info']),
@@ -156,22 +156,22 @@ function readMessages(reply: Reply, list: unknown): ResultMessage[] {
 }
 
 // The body of an error may be anything. An unreadable body must not hide the status.
-function readErrorLists(reply: Reply): ResultLists {
+function readErrorLists(reply: Reply): ResultMessageLists {
   try {
     const document = parseObject(reply);
-    return readResultLists(reply, document['result']);
+    return readMessageLists(reply, document['result']);
   } catch {
-    return createEmptyResultLists();
+    return createEmptyMessageLists();
   }
 }
 
-function joinMessages({ info, warnings, errors }: ResultLists): string {
+function joinMessages({ info, warnings, errors }: ResultMessageLists): string {
   const list = errors.length > 0 ? errors : [...warnings, ...info];
   return list.map(({ message }) => message).join(' ');
 }
 
 /** The error for a JSON response in place of a configuration: the appliance's own error, if it reports one. */
-export function createNotContentError(reply: Reply): GatewayError {
+export function createUnexpectedContentError(reply: Reply): GatewayError {
   readDocument(reply);
   return new GatewayError('BAD_RESPONSE', safeMessage`The appliance sent JSON in place of a configuration.`, {
     status: reply.status,

@@ -31,7 +31,7 @@ export function toWriteError(error: GatewayError, isSent: boolean): GatewayError
 /**
  * Whether the error proves that a write changed nothing: it was refused or never sent. A 5xx or `result.errors` may leave a partial change.
  */
-export function isNoOp({ code, details }: GatewayError): boolean {
+export function isWithoutEffect({ code, details }: GatewayError): boolean {
   if (details.sent === false) return true;
   const status = details.status ?? 0;
   return code !== 'OUTCOME_UNKNOWN' && !(code === 'APPLIANCE_ERROR' && (status >= 500 || (status >= 200 && status < 300)));

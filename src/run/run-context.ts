@@ -1,8 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
-import type { HostPort } from '../http/peer-certificate';
+import type { HostAndPort } from '../http/peer-certificate';
 import { toAbortSignal } from '../model/abort';
 import type { Counters } from '../model/counters';
-import { createEmptyResultLists, type BulkResult, type WriteResult } from '../model/envelope';
+import { createEmptyMessageLists, type BulkResult, type WriteResult } from '../model/envelope';
 import { badInput, type GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { Progress, LoginState, OperationContext, ReadOptions } from '../model/operation';
@@ -17,7 +17,7 @@ import { runExclusive } from './locks';
 import { emitPart, reportProgress, startStream } from './output';
 import { createRawConnection, toReadOnlyConnection } from './raw-exchange';
 import { download, readAny, readJson } from './reads';
-import { RunState, type PartInfo } from './run-state';
+import { RunState, type RunPartInfo } from './run-state';
 import { upload, writeAny, writeAndRecord } from './writes';
 
 export type { RunContextOptions } from './run-state';
@@ -57,7 +57,7 @@ export class RunContext extends RunState implements OperationContext {
 
   reportUnchanged(): WriteResult {
     this.record.markUnchanged();
-    return { result: createEmptyResultLists() };
+    return { result: createEmptyMessageLists() };
   }
 
   reportDifference(isDifferent = true): void {
@@ -92,7 +92,7 @@ export class RunContext extends RunState implements OperationContext {
     startStream(this);
   }
 
-  emitPart(data: unknown, part: PartInfo): void {
+  emitPart(data: unknown, part: RunPartInfo): void {
     emitPart(this, data, part);
   }
 
@@ -114,7 +114,7 @@ export class RunContext extends RunState implements OperationContext {
     return this.options.onAppliance(name, work);
   }
 
-  fetchPeerCertificate(target?: HostPort): Promise<PeerCertificateInfo> {
+  fetchPeerCertificate(target?: HostAndPort): Promise<PeerCertificateInfo> {
     return this.gatewayContext.transport.fetchPeerCertificate(target, this.options.signal);
   }
 

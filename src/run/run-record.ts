@@ -1,4 +1,4 @@
-import { createEmptyResultLists, type BulkResult, type ResultLists } from '../model/envelope';
+import { createEmptyMessageLists, type BulkResult, type ResultMessageLists } from '../model/envelope';
 import type { Request } from '../model/request';
 
 /** The role of an exchange in its operation: a lookup before it, a read, or a write. */
@@ -24,7 +24,7 @@ export class RunRecord {
   emittedParts: number | undefined;
   /** Number of records in those parts. */
   emittedItems = 0;
-  #result: ResultLists | undefined;
+  #result: ResultMessageLists | undefined;
   #fields: Record<string, unknown> | undefined;
   #role: ExchangeRole | undefined;
   readonly #parent: RunRecord | undefined;
@@ -35,8 +35,8 @@ export class RunRecord {
   }
 
   /** The lists of the last successful write; empty ones before it. */
-  get result(): ResultLists {
-    return (this.#result ??= createEmptyResultLists());
+  get result(): ResultMessageLists {
+    return (this.#result ??= createEmptyMessageLists());
   }
 
   /** The operation's own fields of the envelope. */
@@ -74,7 +74,7 @@ export class RunRecord {
   }
 
   /** Records a successful write. `changed` is null if the write may have sent what the appliance had already. */
-  recordWrite(status: number | null, result: ResultLists, changed: boolean | null): void {
+  recordWrite(status: number | null, result: ResultMessageLists, changed: boolean | null): void {
     this.recordStatus('write', status);
     this.changed = this.hasWritten || this.changed === true ? combineChanges(this.changed, changed) : changed;
     this.hasWritten = true;

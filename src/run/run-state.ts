@@ -9,7 +9,7 @@ import { RunRecord } from './run-record';
 import { Sender, type WriteResponse } from './sender';
 
 /** One part of a streaming read. `count` is the number of records in it. */
-export interface PartInfo {
+export interface RunPartInfo {
   index: number;
   count?: number;
 }
@@ -18,7 +18,7 @@ export interface RunContextOptions {
   readonly dryRun: boolean;
   readonly signal?: AbortSignalLike | undefined;
   readonly masker: SecretMasker;
-  onEmit?: ((data: unknown, part: PartInfo, run: RunState) => void) | undefined;
+  onEmit?: ((data: unknown, part: RunPartInfo, run: RunState) => void) | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
   /** Refuses a write before it counts as the request of the run. */
   checkWrite?: ((write: PendingWrite, run: RunState) => Promise<void> | undefined) | undefined;

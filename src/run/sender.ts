@@ -2,7 +2,7 @@ import type { Transport } from '../http/transport';
 import type { Exchange, Reply } from '../http/exchange';
 import type { SessionApiKey, Session } from '../login/session';
 import { rejectOnAbort, type AbortSignalLike } from '../model/abort';
-import type { ResultLists } from '../model/envelope';
+import type { ResultMessageLists } from '../model/envelope';
 import { asGatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import { toJsonText } from '../model/json-text';
@@ -24,7 +24,7 @@ export type SendRequest = (request: Request, stream?: OpenExchange) => Promise<R
 /** The response to a successful write; a planned write has no status. */
 export interface WriteResponse {
   readonly status: number | null;
-  readonly result: ResultLists;
+  readonly result: ResultMessageLists;
   /** Whether the write changed something, if a comparison of the states before and after shows it. */
   readonly changed?: boolean;
 }
@@ -135,7 +135,7 @@ export class Sender {
   write(
     request: Request,
     openExchange?: OpenExchange,
-    parseResult: (reply: Reply) => ResultLists = readWriteResult,
+    parseResult: (reply: Reply) => ResultMessageLists = readWriteResult,
   ): Promise<WriteResponse> {
     const { readCache } = this.#dependencies;
     const attemptState: AttemptState = { isSent: false, isWrite: true, signal: this.#signal };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Reply } from '../http/exchange';
 import { asGatewayError } from '../model/error';
-import { createEmptyResultLists, type ResultLists, type WriteResult } from '../model/envelope';
+import { createEmptyMessageLists, type ResultMessageLists, type WriteResult } from '../model/envelope';
 import type { JsonObject } from '../model/json';
 import { CONFIGURATION_ROOT } from '../model/path';
 import type { RawBody } from '../model/operation-context';
@@ -49,7 +49,7 @@ function sendWrite(run: RunState, write: PendingWrite): Promise<WriteResponse> {
   const { plan, options, hasLeases } = run;
   if (plan) {
     plan.add(write.request, write.plannedBody, write.describeItem?.());
-    return Promise.resolve({ status: null, result: createEmptyResultLists() });
+    return Promise.resolve({ status: null, result: createEmptyMessageLists() });
   }
   return options.beforeWrite || hasLeases ? prepareWrite(run).then(() => sendPrepared(run, write)) : sendPrepared(run, write);
 }
@@ -76,7 +76,7 @@ export async function writeAny(run: RunState, request: Request, content: RawBody
   };
   const plannedBody = content && { 'content-type': content.type, bytes: content.bytes.length };
   const digest = content && (() => Promise.resolve(createHash('sha256').update(content.bytes).digest('hex')));
-  const parseResult = (reply: Reply): ResultLists => response.readWriteResult(reply);
+  const parseResult = (reply: Reply): ResultMessageLists => response.readWriteResult(reply);
   const writeResult = await writeAndRecord(run, {
     request,
     openExchange,

@@ -1,4 +1,4 @@
-import { FieldPatterns, selectIndex, stepInto, type PointerRest } from '../change/field-patterns';
+import { FieldPatterns, selectIndex, matchNextSegment, type RemainingPointer } from '../change/field-patterns';
 import { isObject, type JsonObject } from '../model/json';
 
 /**
@@ -25,15 +25,15 @@ export class IgnoreRules extends FieldPatterns {
     return this.isEmpty ? resource : this.#filterObject(resource, this.pointersInto(path));
   }
 
-  #filterObject(source: JsonObject, pointers: readonly PointerRest[]): JsonObject {
+  #filterObject(source: JsonObject, pointers: readonly RemainingPointer[]): JsonObject {
     const entries = Object.entries(source).flatMap(([key, value]): [string, unknown][] => {
-      const { isMatch, rests } = stepInto(this, pointers, key);
+      const { isMatch, rests } = matchNextSegment(this, pointers, key);
       return isMatch ? [] : [[key, this.#filterValue(value, rests)]];
     });
     return Object.fromEntries(entries);
   }
 
-  #filterValue(value: unknown, pointers: readonly PointerRest[]): unknown {
+  #filterValue(value: unknown, pointers: readonly RemainingPointer[]): unknown {
     if (isObject(value)) return this.#filterObject(value, pointers);
     if (!Array.isArray(value)) return value;
     return value.flatMap((item: unknown, index) => {

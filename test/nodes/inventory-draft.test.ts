@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import helper from 'node-red-node-test-helper';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { loginAttempts } from '../../nodes/admin/login-attempt-limit';
-import { inventoryGateways } from '../../nodes/inventory/inventory-node';
+import { inventoryGatewayRegistry } from '../../nodes/inventory/inventory-node';
 import { startSimulatedFleet, type SimulatedFleet } from '../../src/simulator';
 import { NodeRedHarness, type NodeDefinition } from '../helpers/node-red';
 import { createTemporaryFolder } from '../helpers/temporary';
@@ -30,7 +30,7 @@ describe('the test of all appliances of an inventory', () => {
   });
   afterEach(async () => {
     loginAttempts.refusedAt = [];
-    inventoryGateways.close();
+    inventoryGatewayRegistry.close();
     await rig.reset();
     for (const appliance of fleet.appliances) appliance.requests.length = 0;
   });

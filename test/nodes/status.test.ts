@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { statusForError, statusForErrorCode, statusForOutcome } from '../../nodes/status/status-text';
 import { GatewayError } from '../../src/model/error';
-import { createEmptyResultLists, type Envelope, type BulkResult } from '../../src/model/envelope';
+import { createEmptyMessageLists, type Envelope, type BulkResult } from '../../src/model/envelope';
 import type { OperationName } from '../../src/areas';
 import type { RunOutcome } from '../../src/gateway';
 
@@ -15,7 +15,7 @@ const outcome = (operation: OperationName, data: unknown, more: Partial<Envelope
     appliance: 'vpn-1',
     request: { method: 'POST', path: '/' },
     status: 200,
-    result: createEmptyResultLists(),
+    result: createEmptyMessageLists(),
     changed: true,
     dryRun: false,
     requests: 1,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { getContainmentStores } from '../../src/contain/containment-store';
 import { withLockFile } from '../../src/files/lock-file';
-import { JournalWriter, type EntryFields } from '../../src/journal/journal-writer';
+import { JournalWriter, type JournalEntryFields } from '../../src/journal/journal-writer';
 import { verifyJournal } from '../../src/journal/verify-journal';
 import { asGatewayError } from '../../src/model/error';
 import { RecordSigner } from '../../src/model/record-signer';
@@ -14,7 +14,7 @@ import { createTemporaryFolder, withPatchedFileHandles } from '../helpers/journa
 import { expectFailure } from '../helpers/simulated-appliance';
 import { resetContainmentStores } from '../helpers/reset-process-state';
 
-const FIELDS: EntryFields = {
+const FIELDS: JournalEntryFields = {
   ...{ at: '2026-11-20T08:00:00.000Z', appliance: 'vpn-1', 'serial-number': null, node: null, flow: null, actor: null },
   ...{ operation: 'config.update', request: { method: 'PUT', path: '/' }, status: null, ok: null, code: null },
   ...{ changed: null, diff: null, undo: false },

@@ -25,7 +25,7 @@ let rows: FieldRow[] = [];
 let tools: InstanceType<typeof Editor.FieldTools> | undefined;
 let area = '';
 
-export function setDialogs(table: Record<string, Dialog>): void {
+export function registerDialogs(table: Record<string, Dialog>): void {
   dialogs = table;
 }
 
@@ -127,7 +127,7 @@ export function closeDialog(): void {
   tools = undefined;
   rows = [];
   area = '';
-  gatewayEditor.setOpenNode(undefined);
+  gatewayEditor.setEditedNode(undefined);
 }
 
 const getAreaOfOperation = (operation: string): string => operation.split('.')[0] ?? '';
@@ -205,7 +205,7 @@ function createRows(node: RedNode, actionNode: RedNode, newArea: string): void {
   area = newArea;
   tools?.close();
   $('.gateway-fields').empty();
-  gatewayEditor.setOpenNode(actionNode);
+  gatewayEditor.setEditedNode(actionNode);
   const newTools = (tools = new gatewayEditor.FieldTools(
     actionNode,
     () => ({}),

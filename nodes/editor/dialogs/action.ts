@@ -6,7 +6,7 @@ import { setHelpNode } from '../help';
 import { clearPreview, attachPreviewButtons } from './preview-button';
 import { describeDefaultSource, readValueSources, type ValueSources } from '../fields/value-types';
 import { labelFormButtons, labelTypedInput } from '../fields/row-elements';
-import { getCurrentValue, setOpenNode, consumeJustPlaced } from '../dialog-state';
+import { getCurrentValue, setEditedNode, consumeJustPlaced } from '../dialog-state';
 import { FieldTools, loadPanels } from '../fields/field-tools';
 import {
   getAreaName,
@@ -32,7 +32,7 @@ let shownOperation: OperationInfo | 'later' | undefined;
 
 /** Fills the dialog of an action node. */
 export function openAction(node: RedNode): void {
-  setOpenNode(node);
+  setEditedNode(node);
   const entries = readValueSources(node.fields);
   isGuided = false;
   const fieldTools = (tools = new FieldTools(node, collectLiteralTexts, findBodyRow, () => setTimeout(() => startNextField(node))));
@@ -111,7 +111,7 @@ export function closeAction(): void {
   rows = [];
   shownOperation = undefined;
   setHelpNode(undefined);
-  setOpenNode(undefined);
+  setEditedNode(undefined);
 }
 
 function collectValueSources(): ValueSources {

@@ -1,6 +1,6 @@
 import { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkMaxQueued } from './appliance-validators';
 import { labelFormButtons } from '../fields/row-elements';
-import { createSigningKey, getCurrentConfigValue, setOpenConfigNode } from '../dialog-state';
+import { createSigningKey, getCurrentConfigValue, setEditedConfigNode } from '../dialog-state';
 import { attachRehearsalButtons } from './rehearsal-buttons';
 import { finishConnectionTest, attachTestButton } from './test-connection-button';
 import { openRecipes } from '../sidebar-tab';
@@ -34,7 +34,7 @@ const input = (property: string): JQuery => $(`#node-config-input-${property}`);
 
 /** Shows the rows for the selected login, and the error below each input. */
 export function openAppliance(node: RedNode): void {
-  setOpenConfigNode(node);
+  setEditedConfigNode(node);
   labelFormButtons();
   if (!input('login').val()) input('login').val('realm');
   if (!input('secondFactor').val()) input('secondFactor').val('none');
@@ -67,12 +67,12 @@ export function saveAppliance(_node: RedNode): void {
   input('url').val(String(input('url').val() ?? '').trim());
   if (!input('signingKey').val()) input('signingKey').val(createSigningKey());
   finishConnectionTest(true);
-  setOpenConfigNode(undefined);
+  setEditedConfigNode(undefined);
 }
 
 export function closeAppliance(): void {
   finishConnectionTest(false);
-  setOpenConfigNode(undefined);
+  setEditedConfigNode(undefined);
 }
 
 export function applianceLabel(node: RedNode): string {

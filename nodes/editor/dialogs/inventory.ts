@@ -1,6 +1,6 @@
 import { postJson, collectDraftNodes, type ApiResult } from '../api';
 import { labelFormButtons, labelTypedInput } from '../fields/row-elements';
-import { createSigningKey, findConfigInput, getCurrentConfigValue, setOpenConfigNode, readConfigText } from '../dialog-state';
+import { createSigningKey, findConfigInput, getCurrentConfigValue, setEditedConfigNode, readConfigText } from '../dialog-state';
 import { pluralized, isVariableReference, renderMarkup, showError, toPropertyText } from '../text';
 
 /** Number of credential sets besides the default set. The runtime has the same limit. */
@@ -91,7 +91,7 @@ function createSetForm(set: number): string {
 
 /** Shows the rows for the selected sources, the error below each input, and the deployed state. */
 export function openInventory(node: RedNode): void {
-  setOpenConfigNode(node);
+  setEditedConfigNode(node);
   for (const [property, defaultValue] of [
     ['source', 'file'],
     ['secrets', 'node'],
@@ -141,7 +141,7 @@ export function saveInventory(): void {
 }
 
 export function closeInventory(): void {
-  setOpenConfigNode(undefined);
+  setEditedConfigNode(undefined);
 }
 
 export function inventoryLabel(node: RedNode): string {

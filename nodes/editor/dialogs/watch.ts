@@ -1,7 +1,7 @@
 import { addFilterBuilder } from './watch-filter';
 import type { FieldTools } from '../fields/field-tools';
 import { labelFormButtons } from '../fields/row-elements';
-import { getCurrentValue, setOpenNode } from '../dialog-state';
+import { getCurrentValue, setEditedNode } from '../dialog-state';
 import { isVariableReference, renderMarkup, showError, toPropertyText } from '../text';
 
 const WATCH_KINDS = ['sessions', 'health', 'system', 'cluster', 'license', 'certificate', 'configuration', 'audit'];
@@ -45,7 +45,7 @@ let openTools: FieldTools | undefined;
 
 /** Shows the rows for the selected kind, and the error below each input. */
 export function openWatch(node: RedNode): void {
-  setOpenNode(node);
+  setEditedNode(node);
   labelFormButtons();
   openTools = addFilterBuilder(node);
   const select = $('#node-input-watch');
@@ -82,7 +82,7 @@ export function openWatch(node: RedNode): void {
 
 export function closeWatch(): void {
   openTools?.close();
-  setOpenNode(undefined);
+  setEditedNode(undefined);
 }
 
 export function watchLabel(node: RedNode): string {

@@ -1,6 +1,6 @@
 import { toApplianceReference, postToAppliance, getToolErrorHeading } from '../api';
 import type { Panels, OpenPanel, PanelOptions, PanelTarget } from '../panels/types';
-import { isRequested, loadScript } from '../load-script';
+import { isScriptRequested, loadScript } from '../load-script';
 import { createToolButton } from '../text';
 import { getAllFields, getAreaName, type FieldInfo } from '../operation-table';
 
@@ -99,7 +99,7 @@ export class FieldTools {
       target,
       postLocal: (route: string, body: Record<string, unknown>) => postToAppliance(this.node, route, body),
     };
-    if (isRequested('panels') || target.get())
+    if (isScriptRequested('panels') || target.get())
       loadPanels().then(
         ({ checkFolder }) => checkFolder(options),
         () => undefined,

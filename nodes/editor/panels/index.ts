@@ -10,6 +10,6 @@ export { openFilterBuilder as filter } from './filter-builder';
 export { openCurrentComparison as current } from './compare-current';
 export { openPreviewPanel as preview } from './preview';
 export { runConnectionTest as test } from './connection-test';
-export { openTryPanel as try } from './try-now';
+export { openTryNowPanel as try } from './try-now';
 export { openFolderPicker as folder, showFolderState as checkFolder } from './folder-picker';
 export { showFlowOffers as offers } from './flow-offers';

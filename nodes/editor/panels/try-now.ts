@@ -12,7 +12,7 @@ interface TryAnswer {
 }
 
 /** Runs a read as the dialog describes it and shows its data as a table. The JSON is one click away. */
-export function openTryPanel(options: PreviewOptions): void {
+export function openTryNowPanel(options: PreviewOptions): void {
   const render = (result: JQuery, answer: object): void => renderAnswer(options, result, answer as TryAnswer);
   openMessagePanel(options, {
     again: options.node._('try.button'),

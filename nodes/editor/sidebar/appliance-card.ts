@@ -1,6 +1,6 @@
 import { getErrorHeading } from '../api';
 import { createToolButton, pluralized } from '../text';
-import { toKey, type SidebarContext } from './context';
+import { toApplianceKey, type SidebarContext } from './context';
 import { createFold, createIcon, createTime } from './elements';
 import { createOutcomes } from './outcomes';
 import { createWaitingPlans } from './waiting-plans';
@@ -12,7 +12,7 @@ const ICONS: Readonly<Record<Level, string>> = { ok: 'fa-check-circle', bad: 'fa
 /** One appliance: its state in the head, everything else in the body. */
 export function createCard(context: SidebarContext, appliance: ApplianceState, opensAtFirst: boolean): JQuery {
   const { text, cards } = context;
-  const key = toKey(appliance);
+  const key = toApplianceKey(appliance);
   const isOpen = cards.get(key) ?? (opensAtFirst || appliance.waiting.length > 0);
   const level = findLevel(appliance);
   const toggle = $('<button type="button" class="gateway-card-toggle">')
@@ -43,7 +43,7 @@ function edit({ id }: ApplianceState): void {
 }
 
 function createRefresh(context: SidebarContext, appliance: ApplianceState): JQuery {
-  const isBusy = context.busy.has(`${toKey(appliance)} refresh`);
+  const isBusy = context.busy.has(`${toApplianceKey(appliance)} refresh`);
   const button = createToolButton('fa-refresh', context.text('sidebar.refresh', { name: appliance.name }), () => {
     void context.call(appliance, 'refresh', {});
   });

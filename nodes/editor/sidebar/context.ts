@@ -28,7 +28,7 @@ export class SidebarContext {
 
   /** Calls a route for an appliance. A failure becomes the message of its card. */
   async call(appliance: ApplianceState, route: string, body: Record<string, unknown>): Promise<ApiResult> {
-    const key = toKey(appliance);
+    const key = toApplianceKey(appliance);
     this.messages.delete(key);
     this.busy.add(`${key} ${route}`);
     this.redraw();
@@ -40,7 +40,7 @@ export class SidebarContext {
   }
 }
 
-export const toKey = ({ id, inventory = '', name }: ApplianceState): string => id ?? `${inventory}/${name}`;
+export const toApplianceKey = ({ id, inventory = '', name }: ApplianceState): string => id ?? `${inventory}/${name}`;
 
 function toReference({ id, inventory, name }: ApplianceState): Record<string, unknown> {
   return id === undefined ? { inventory, name } : { id };

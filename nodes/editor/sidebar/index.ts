@@ -1,7 +1,7 @@
 import { toPropertyText } from '../text';
 import { SidebarContext } from './context';
 import { createCard } from './appliance-card';
-import { toKey } from './context';
+import { toApplianceKey } from './context';
 import { createRecipeList, openRecipes } from './recipe-list';
 import type { ApplianceState, Overview } from './types';
 
@@ -121,7 +121,7 @@ function toFocusKey(element: HTMLElement, index: number): string {
 
 /** Appliances in the editor that the runtime does not know yet. */
 function findUndeployed({ appliances }: Overview): ApplianceState[] {
-  const known = new Set(appliances.map((appliance) => toKey(appliance)));
+  const known = new Set(appliances.map((appliance) => toApplianceKey(appliance)));
   const found: ApplianceState[] = [];
   RED.nodes.eachConfig((config) => {
     if (config.type !== 'gateway-appliance' || known.has(config.id)) return;

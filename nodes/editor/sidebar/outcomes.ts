@@ -1,4 +1,4 @@
-import { toKey, type SidebarContext } from './context';
+import { toApplianceKey, type SidebarContext } from './context';
 import { createButton, createIcon, createRequests, createTime } from './elements';
 import type { ApplianceState, Outcome, PlannedRequest } from './types';
 
@@ -22,9 +22,9 @@ function createOutcome(context: SidebarContext, appliance: ApplianceState, outco
   const who = describeActor(outcome) ?? text('sidebar.a-flow');
   item.append(line, $('<div class="gateway-who">').append(createTime(at), ` ${who}${undone ? ` · ${text('sidebar.undone')}` : ''}`));
   if (!context.mayWrite || undone || outcome.changed === false || outcome.undo.length === 0) return item;
-  const key = `${toKey(appliance)} ${outcome.undo.join(' ')}`;
+  const key = `${toApplianceKey(appliance)} ${outcome.undo.join(' ')}`;
   if (pendingUndo?.key === key) return item.append(createConfirmation(context, appliance, outcome, pendingUndo));
-  const isBusy = context.busy.has(`${toKey(appliance)} undo`);
+  const isBusy = context.busy.has(`${toApplianceKey(appliance)} undo`);
   return item.append(
     $('<div class="gateway-buttons">').append(
       createButton(
@@ -60,7 +60,7 @@ function createConfirmation(
     context.pendingUndo = undefined;
     void context.call(appliance, 'undo', { entries: undo, confirmed: true }).then((answer) => {
       // The appliance can have changed since, which is not a failure of the route.
-      if (answer.ok && typeof answer.summary === 'string') context.messages.set(toKey(appliance), answer.summary);
+      if (answer.ok && typeof answer.summary === 'string') context.messages.set(toApplianceKey(appliance), answer.summary);
       context.redraw();
     });
   };

@@ -1,4 +1,4 @@
-import { toKey, type SidebarContext } from './context';
+import { toApplianceKey, type SidebarContext } from './context';
 import { createButton, createFold, createRequests, createTime } from './elements';
 import type { ApplianceState, WaitingPlan } from './types';
 
@@ -23,7 +23,7 @@ function createPlan(context: SidebarContext, appliance: ApplianceState, plan: Wa
   if (plan.plan.length > 0)
     item.append(createFold(openFolds, id, text('preview.requests', { n: plan.plan.length }), createRequests(plan.plan)));
   if (!context.mayWrite) return item;
-  const isBusy = context.busy.has(`${toKey(appliance)} decide`);
+  const isBusy = context.busy.has(`${toApplianceKey(appliance)} decide`);
   const decide = (decision: 'approve' | 'reject'): JQuery => {
     const label = text(decision === 'approve' ? 'sidebar.approve' : 'sidebar.reject');
     const button = createButton(label, () => void context.call(appliance, 'decide', { id, decision }), `${label}: ${summary}`);

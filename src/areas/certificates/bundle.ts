@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import type { ResultLists } from '../../model/envelope';
+import type { ResultMessageLists } from '../../model/envelope';
 import { badInput } from '../../model/error';
 import { encodeSegment } from '../../model/path';
 import { trusted, safeMessage } from '../../model/safe-message';
@@ -35,7 +35,7 @@ export function encodeSignedCertificate(certificate: Buffer | string, format: 'b
 const CSR_PATH = /(?:api\/v1\/)?system\/certificates\/device-certificate-csrs\/([^/"'<>]+)\/certificate/;
 
 /** Finds the name and the upload path of a new CSR in the messages of the appliance (appliance-api.md, "Certificates"). */
-export function findCsr({ info, warnings }: ResultLists): { name: string; uploadPath: string } | undefined {
+export function findCsr({ info, warnings }: ResultMessageLists): { name: string; uploadPath: string } | undefined {
   for (const { message } of [...info, ...warnings]) {
     const encoded = CSR_PATH.exec(message)?.[1];
     if (encoded === undefined) continue;

@@ -1,4 +1,4 @@
-import { toApplianceHash } from '../../contain/containment-record';
+import { hashApplianceAddress } from '../../contain/containment-record';
 import type { ContainmentActions } from '../../contain/contain';
 import { runExclusiveInAllStores } from '../../contain/containment-store';
 import { asGatewayError } from '../../model/error';
@@ -13,7 +13,7 @@ import { LocalUsers } from '../users/local-users';
 /** The actions of a containment, performed with one run of an operation. */
 export function containmentActionsFor(call: OperationContext): ContainmentActions {
   const { accounts, signer } = call.settings;
-  const appliance = toApplianceHash(call.settings.base);
+  const appliance = hashApplianceAddress(call.settings.base);
   return {
     appliance,
     signer,

@@ -1,4 +1,4 @@
-import { toApplianceHash } from '../../contain/containment-record';
+import { hashApplianceAddress } from '../../contain/containment-record';
 import { startEnforcement, type ContainEvent } from '../../contain/enforcement-loop';
 import { LightAbortController } from '../../model/abort';
 import { badInput, GatewayError } from '../../model/error';
@@ -43,7 +43,7 @@ export function startGatewayEnforcement(
   const { origin, prefix, dryRun = false } = gatewayContext.settings;
   const stopController = new AbortController();
   const leaveLoop = startEnforcement({
-    appliance: toApplianceHash(origin + prefix),
+    appliance: hashApplianceAddress(origin + prefix),
     every,
     folder,
     signer: gatewayContext.signer,

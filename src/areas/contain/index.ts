@@ -1,4 +1,4 @@
-import { toApplianceHash } from '../../contain/containment-record';
+import { hashApplianceAddress } from '../../contain/containment-record';
 import { containUsers as containPerson, listContainments, releaseContainment as releasePerson } from '../../contain/contain';
 import { getContainmentStores } from '../../contain/containment-store';
 import { badInput } from '../../model/error';
@@ -49,7 +49,7 @@ function parsePerson(
 
 /** Includes a folder in the enforcement from now on. */
 function registerFolder(path: string | undefined, call: OperationContext): string {
-  const appliance = toApplianceHash(call.settings.base);
+  const appliance = hashApplianceAddress(call.settings.base);
   if (path !== undefined) getContainmentStores(appliance).forFolder(path, call.settings.signer);
   return appliance;
 }

@@ -19,7 +19,7 @@ const LIST_KEYS = { ad: 'ad-group', ldap: 'user-group' } as const;
 const MAX_SID_LENGTH = 200;
 
 /** Reads all groups of a catalog. Errors: `BAD_RESPONSE` for a response without a list of identifiable groups. */
-export async function readCatalog(catalog: GroupCatalog, call: OperationContext): Promise<JsonObject[]> {
+export async function readGroupCatalog(catalog: GroupCatalog, call: OperationContext): Promise<JsonObject[]> {
   return extractGroups(catalog, await call.read({ method: 'GET', path: catalogPath(catalog) }));
 }
 
@@ -36,12 +36,12 @@ function extractGroups(catalog: GroupCatalog, document: JsonObject): JsonObject[
 }
 
 /** Replaces the complete list. Errors: `BAD_INPUT` for an empty list, because `clear` exists for that. */
-export async function replaceCatalog(catalog: GroupCatalog, groups: JsonObject[], call: OperationContext): Promise<WriteResult> {
+export async function replaceGroupCatalog(catalog: GroupCatalog, groups: JsonObject[], call: OperationContext): Promise<WriteResult> {
   if (groups.length === 0) throw badInput('groups is an empty array. To empty the catalog, use Remove ALL groups. Nothing was sent.');
   return runExclusively(catalog, call, () => putCatalog(catalog, groups, call));
 }
 
-export async function clearCatalog(catalog: GroupCatalog, call: OperationContext): Promise<WriteResult> {
+export async function clearGroupCatalog(catalog: GroupCatalog, call: OperationContext): Promise<WriteResult> {
   return runExclusively(catalog, call, () => putCatalog(catalog, [], call));
 }
 
@@ -50,14 +50,14 @@ export async function clearCatalog(catalog: GroupCatalog, call: OperationContext
  * one at a time per catalog, and sends no write without a change. Errors: `APPLIANCE_ERROR` with both lists in `cause` when the list
  * read back differs, for example after another write in between.
  */
-export async function changeCatalog(
+export async function changeGroupCatalog(
   catalog: GroupCatalog,
   change: 'add' | 'remove',
   groups: JsonObject[],
   call: OperationContext,
 ): Promise<WriteResult> {
   return runExclusively(catalog, call, async () => {
-    const present = await readCatalog(catalog, call);
+    const present = await readGroupCatalog(catalog, call);
     const wanted = change === 'add' ? addGroups(present, groups, catalog) : removeGroups(present, groups, catalog);
     if (wanted.length === present.length) return call.reportUnchanged();
     const result = await putCatalog(catalog, wanted, call);
@@ -71,7 +71,7 @@ export async function changeCatalog(
  * Makes the catalog have exactly the given groups, in any order. Fields of present groups that are not given stay. Errors: `BAD_INPUT`
  * for an empty list, and those of `ensureOneResource`.
  */
-export async function ensureCatalog(catalog: GroupCatalog, groups: JsonObject[], call: OperationContext): Promise<JsonObject[]> {
+export async function ensureGroupCatalog(catalog: GroupCatalog, groups: JsonObject[], call: OperationContext): Promise<JsonObject[]> {
   if (groups.length === 0) throw badInput('groups is an empty array. To empty the catalog, use Remove ALL groups. Nothing was sent.');
   const key = LIST_KEYS[catalog.directory];
   const body = (document: JsonObject | undefined): JsonObject => {
@@ -163,7 +163,7 @@ async function readBack(catalog: GroupCatalog, call: OperationContext): Promise<
   try {
     // The journal may have read it back already.
     const known = await call.cachedRead(catalogPath(catalog));
-    return known ? extractGroups(catalog, known) : await readCatalog(catalog, call);
+    return known ? extractGroups(catalog, known) : await readGroupCatalog(catalog, call);
   } catch (thrown) {
     const error = asGatewayError(thrown);
     throw new GatewayError(error.code, safeMessage`The list was written, but reading it back for the check failed: ${error}`, {

@@ -1,4 +1,12 @@
-import { clearCatalog, ensureCatalog, parseGroups, readCatalog, replaceCatalog, changeCatalog, type GroupCatalog } from './catalog';
+import {
+  clearGroupCatalog,
+  ensureGroupCatalog,
+  parseGroups,
+  readGroupCatalog,
+  replaceGroupCatalog,
+  changeGroupCatalog,
+  type GroupCatalog,
+} from './catalog';
 import { defineArea, choiceField, defineOperation, recordsField, requiredField, subjectField, textField } from '../../model/operation';
 
 const serverField = requiredField(
@@ -39,7 +47,7 @@ export const groupsArea = defineArea({
       summary: { found: '__n__ groups in the catalog of __server__.', 'found-one': '1 group in the catalog of __server__.' },
       data: 'array of groups',
       fields: { server: subjectField(serverField), directory: directoryField },
-      run: (input, call) => readCatalog(toCatalog(input), call),
+      run: (input, call) => readGroupCatalog(toCatalog(input), call),
       example: { input: { server: 'Corporate AD', directory: 'ad' }, request: `GET ${AD}` },
     }),
     replace: defineOperation({
@@ -49,7 +57,7 @@ export const groupsArea = defineArea({
       summary: { done: 'Replaced all groups of __server__.', 'planned-one': 'Would replace all groups of __server__.' },
       data: 'result',
       fields,
-      run: (input, call) => replaceCatalog(toCatalog(input), parseGroups(input), call),
+      run: (input, call) => replaceGroupCatalog(toCatalog(input), parseGroups(input), call),
       example: { input: example, request: `PUT ${AD}`, body: { 'ad-group': example.groups } },
     }),
     add: defineOperation({
@@ -63,7 +71,7 @@ export const groupsArea = defineArea({
       },
       data: 'result',
       fields,
-      run: (input, call) => changeCatalog(toCatalog(input), 'add', parseGroups(input), call),
+      run: (input, call) => changeGroupCatalog(toCatalog(input), 'add', parseGroups(input), call),
       example: { input: example, request: `GET ${AD}` },
     }),
     remove: defineOperation({
@@ -77,7 +85,7 @@ export const groupsArea = defineArea({
       },
       data: 'result',
       fields,
-      run: (input, call) => changeCatalog(toCatalog(input), 'remove', parseGroups(input, true), call),
+      run: (input, call) => changeGroupCatalog(toCatalog(input), 'remove', parseGroups(input, true), call),
       example: { input: example, request: `GET ${AD}` },
     }),
     ensure: defineOperation({
@@ -92,7 +100,7 @@ export const groupsArea = defineArea({
       },
       data: 'array of groups after the change',
       fields,
-      run: (input, call) => ensureCatalog(toCatalog(input), parseGroups(input), call),
+      run: (input, call) => ensureGroupCatalog(toCatalog(input), parseGroups(input), call),
       example: { input: example, request: `GET ${AD}` },
     }),
     clear: defineOperation({
@@ -102,7 +110,7 @@ export const groupsArea = defineArea({
       summary: { done: 'Removed all groups of __server__.', 'planned-one': 'Would remove all groups of __server__.' },
       data: 'result',
       fields: { server: subjectField(serverField), directory: directoryField },
-      run: (input, call) => clearCatalog(toCatalog(input), call),
+      run: (input, call) => clearGroupCatalog(toCatalog(input), call),
       example: { input: { server: 'Corporate AD', directory: 'ad' }, request: `PUT ${AD}`, body: { 'ad-group': [] } },
     }),
   },

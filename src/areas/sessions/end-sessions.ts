@@ -1,6 +1,6 @@
 import type { BulkResult, WriteResult } from '../../model/envelope';
 import { badInput, GatewayError } from '../../model/error';
-import { choiceField, type Amount, type OperationContext } from '../../model/operation';
+import { choiceField, type NumberOrPercent, type OperationContext } from '../../model/operation';
 import { encodedPath } from '../../model/path';
 import { countSessions, listSessions } from './list-sessions';
 import { isObject, type JsonObject } from '../../model/json';
@@ -16,7 +16,7 @@ export const nameMatchField = choiceField(
 );
 
 /** Ends one session and returns the plain result. Errors: `LIMIT` if `max` is a share that allows none. */
-export async function endSession(session: string | JsonObject, call: OperationContext, max: Amount = 1): Promise<WriteResult> {
+export async function endSession(session: string | JsonObject, call: OperationContext, max: NumberOrPercent = 1): Promise<WriteResult> {
   const record = toRecord(session);
   await assertMaxSessions([record], max, call);
   return call.write(toEndRequest(record), undefined, () => summarizeSession(record));
@@ -33,12 +33,12 @@ export function toUniqueRecords(items: readonly (string | JsonObject)[]): JsonOb
 }
 
 /** Ends many sessions. Errors: `LIMIT` without any write for more sessions than `max`. */
-export async function endSessions(records: readonly JsonObject[], max: Amount, call: OperationContext): Promise<BulkResult> {
+export async function endSessions(records: readonly JsonObject[], max: NumberOrPercent, call: OperationContext): Promise<BulkResult> {
   await assertMaxSessions(records, max, call);
   return call.writeEach(records, toEndRequest, summarizeSession);
 }
 
-async function assertMaxSessions(records: readonly JsonObject[], max: Amount, call: OperationContext): Promise<void> {
+async function assertMaxSessions(records: readonly JsonObject[], max: NumberOrPercent, call: OperationContext): Promise<void> {
   const { maxCount, explanation } = await resolveMax(records, max, call);
   if (records.length <= maxCount) return;
   const subject = records.length === 1 ? trusted('1 session') : safeMessage`${records.length} sessions`;
@@ -52,7 +52,7 @@ async function assertMaxSessions(records: readonly JsonObject[], max: Amount, ca
 /** Returns how many sessions may end. A percentage is computed from the current total and rounded down. */
 async function resolveMax(
   records: readonly JsonObject[],
-  max: Amount,
+  max: NumberOrPercent,
   call: OperationContext,
 ): Promise<{ maxCount: number; explanation: SafeMessage }> {
   if (typeof max === 'number') return { maxCount: max, explanation: trusted('') };

@@ -1,5 +1,5 @@
-import { toApplianceHash } from '../../contain/containment-record';
-import { isEnforcing, offerSessions } from '../../contain/enforcement-loop';
+import { hashApplianceAddress } from '../../contain/containment-record';
+import { isEnforcementRunning, offerSessionsToEnforcement } from '../../contain/enforcement-loop';
 import { GatewayError } from '../../model/error';
 import type { OperationContext } from '../../model/operation';
 import { PAGE_SIZE, parseSessionPage, getSessionId, type SessionPage } from './session-page';
@@ -35,7 +35,8 @@ export async function listSessions(input: ListSessionsInput, call: OperationCont
     if (!(await walk.run())) continue;
     const records = output.finish(walk.listedIds);
     // The enforcement loop uses the list instead of reading it again.
-    if (isFullList(input) && isEnforcing()) offerSessions(toApplianceHash(call.settings.base), records, startedAt);
+    if (isFullList(input) && isEnforcementRunning())
+      offerSessionsToEnforcement(hashApplianceAddress(call.settings.base), records, startedAt);
     return records;
   }
   throw new GatewayError(

@@ -2,7 +2,7 @@ import { missingOkField } from '../../change/if-exists';
 import {
   defineArea,
   booleanField,
-  namesField,
+  nameListField,
   numberField,
   objectField,
   defineOperation,
@@ -42,7 +42,7 @@ const maxField = numberField('Max users', 'If an array has more users than this,
 /** The subject of operations on one or several users. */
 const usersField = subjectField(
   requiredField(
-    namesField('User', 'A user name, or an array of names or users. An array has one result per user.', {
+    nameListField('User', 'A user name, or an array of names or users. An array has one result per user.', {
       aliases: ['user'],
       example: 'j.doe',
       names: 'local-user',

@@ -72,7 +72,7 @@ describe('Translation', () => {
   });
 });
 
-const readCatalog = (language: string): Texts => JSON.parse(built('locales', language, 'gateway.json')) as Texts;
+const readGroupCatalog = (language: string): Texts => JSON.parse(built('locales', language, 'gateway.json')) as Texts;
 const ownTexts = mergeTexts(readOwnTexts(root), RUNTIME_TEXTS);
 
 function* flattenCatalog(texts: Texts, prefix = ''): Generator<[string, string]> {
@@ -97,7 +97,7 @@ describe('pluralized', () => {
     ['en-US', '1 field would change:', '2 fields would change:', '0 of 1 appliance responded.'],
     ['de', '1 Feld würde sich ändern:', '2 Felder würden sich ändern:', '0 von 1 Appliance hat geantwortet.'],
   ])('a text with a count uses the singular and the plural form in %s', (language, one, two, tested) => {
-    const texts = new Map(flattenCatalog(readCatalog(language)));
+    const texts = new Map(flattenCatalog(readGroupCatalog(language)));
     const node = {
       _: (key: string, values: Record<string, unknown> = {}) =>
         (texts.get(key) ?? key).replace(/__(\w+)__/g, (_all, name: string) => String(values[name])),
@@ -108,4 +108,4 @@ describe('pluralized', () => {
   });
 });
 
-describeTranslations(root, readCatalog('en-US'), built('help', 'en-US.html'));
+describeTranslations(root, readGroupCatalog('en-US'), built('help', 'en-US.html'));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import helper from 'node-red-node-test-helper';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { inventoryGateways, getInventoryById } from '../../../nodes/inventory/inventory-node';
+import { inventoryGatewayRegistry, getInventoryById } from '../../../nodes/inventory/inventory-node';
 import type { ManyAppliancesData } from '../../../src';
 import { selfSigned, startSimulatedFleet, type SimulatedFleet } from '../../../src/simulator';
 import { NodeRedHarness, type NodeDefinition, type Message, type Runtime } from '../../helpers/node-red';
@@ -29,7 +29,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
   });
   afterEach(async () => {
     await rig.reset();
-    inventoryGateways.close();
+    inventoryGatewayRegistry.close();
     for (const appliance of fleet.appliances) {
       appliance.clearFaults();
       appliance.state.sessions.endUsers(new Set(['j.doe']));
@@ -313,7 +313,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     someone('vpn-003');
     await rig.until(() => isOut('vpn-003'));
     await rig.reset();
-    inventoryGateways.close();
+    inventoryGatewayRegistry.close();
     resetContainmentStores();
     await deploy([contain]);
     someone('vpn-008', 'vpn-010');
@@ -458,7 +458,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       await deploy([list], more, { inv: { ...LOGIN, username_2: 'api-admin', password_2: 'simulator' } });
       expect(expectSuccess(await rig.run({ payload: {} })).payload).toMatchObject({ ok: 2 });
       await rig.reset();
-      inventoryGateways.close();
+      inventoryGatewayRegistry.close();
       await deploy([list], more);
       const { results } = dataOf(expectSuccess(await rig.run({ payload: {} })));
       expect(results[1]?.error).toMatchObject({

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parseSessionPage } from '../../../src/areas/sessions/session-page';
-import { toApplianceHash } from '../../../src/contain/containment-record';
+import { hashApplianceAddress } from '../../../src/contain/containment-record';
 import type { ContainmentActions } from '../../../src/contain/contain';
 import { startEnforcement } from '../../../src/contain/enforcement-loop';
 import { getContainmentStores } from '../../../src/contain/containment-store';
@@ -491,7 +491,7 @@ describe('parseSessionPage', () => {
 describe('complete list that another operation reads', () => {
   it('the enforcement loop uses a complete session list that another operation has read', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
-    const kept = toApplianceHash(simulator.url);
+    const kept = hashApplianceAddress(simulator.url);
     onTestFinished(resetContainmentStores);
     await getContainmentStores(kept).forFolder(undefined).put({
       id: 'a',

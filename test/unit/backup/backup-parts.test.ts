@@ -20,7 +20,7 @@ import {
   parseManifestFileName,
   isBackupName,
   isClaimFileName,
-  nextUniqueTime,
+  createUniqueTime,
 } from '../../../src/backup/names';
 import { StoredOutput } from '../../../src/backup/stored-file';
 import { HOST_HASH } from '../../../src/files/atomic-file';
@@ -121,7 +121,7 @@ describe('the name of a backup', () => {
 
   it('the generated name of a backup has a later time than every earlier name', () => {
     const now = Date.now();
-    const times = Array.from({ length: 50 }, () => nextUniqueTime().getTime());
+    const times = Array.from({ length: 50 }, () => createUniqueTime().getTime());
     expect(times.every((time) => time >= now)).toBe(true);
     expect(new Set(times).size).toBe(50);
     expect(times).toEqual(times.toSorted((one, other) => one - other));

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ENCRYPTION_METHOD, DECRYPTION_FAILED } from '../../../src/backup/encryption';
 import type { BackupFile, BackupManifest } from '../../../src/backup/manifest';
 import { openRegularFile, type RegularFile } from '../../../src/files/open-regular-file';
-import { openCheckedContent, openStoredContent, StoredOutput } from '../../../src/backup/stored-file';
+import { openVerifiedContent, openStoredContent, StoredOutput } from '../../../src/backup/stored-file';
 import { verifyBackups, verifyFile } from '../../../src/backup/verify';
 import { expectFailure } from '../../helpers/simulated-appliance';
 import { createRunContext } from '../../helpers/call';
@@ -199,12 +199,12 @@ describe('verifyFile', () => {
   });
 });
 
-describe('openCheckedContent', () => {
+describe('openVerifiedContent', () => {
   const readContent = async ({ path, file }: Made, passphrase?: string): Promise<string> =>
-    (await buffer(openCheckedContent(await opened(path), file, passphrase))).toString();
+    (await buffer(openVerifiedContent(await opened(path), file, passphrase))).toString();
 
   it.each([{}, { gzip: true }, { gzip: true, passphrase: PASSPHRASE }])(
-    'openCheckedContent returns the exported content: %j',
+    'openVerifiedContent returns the exported content: %j',
     async (how) => {
       expect(await readContent(await stored(how), how.passphrase)).toBe(CONTENT);
     },
@@ -217,11 +217,11 @@ describe('openCheckedContent', () => {
     ['the same, packed in another way', { gzip: true }, () => gzipSync(CONTENT, { level: 1 })],
     ['what cannot be unpacked', { gzip: true }, (bytes) => Buffer.from(bytes.fill(0, 12, 40))],
     ['what cannot be decrypted', { passphrase: PASSPHRASE }, (bytes) => Buffer.from(bytes.fill(0, 20, 40))],
-  ])('openCheckedContent ends before the last byte if the file becomes %s', async (_what, how, change) => {
+  ])('openVerifiedContent ends before the last byte if the file becomes %s', async (_what, how, change) => {
     const storedFile = await stored(how);
     const file = await opened(storedFile.path);
     writeFileSync(storedFile.path, change(readFileSync(storedFile.path)));
-    const content = openCheckedContent(file, storedFile.file, how.passphrase);
+    const content = openVerifiedContent(file, storedFile.file, how.passphrase);
     let bytes = 0;
     const read = async (): Promise<void> => {
       for await (const part of content as AsyncIterable<Buffer>) bytes += part.length;
@@ -234,17 +234,17 @@ describe('openCheckedContent', () => {
     expect(bytes).toBeLessThan(CONTENT.length);
   });
 
-  it.each([{}, { gzip: true }])('openCheckedContent reports a read error: %j', async (how) => {
+  it.each([{}, { gzip: true }])('openVerifiedContent reports a read error: %j', async (how) => {
     const storedFile = await stored(how);
     const file = await opened(storedFile.path);
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
     await withPatchedFileHandles({ read: broken }, async () => {
-      const error = await expectFailure(buffer(openCheckedContent(file, storedFile.file, undefined)));
+      const error = await expectFailure(buffer(openVerifiedContent(file, storedFile.file, undefined)));
       expect([error.code, error.message]).toEqual(['BAD_INPUT', `${storedFile.path} cannot be read: the disk does not answer (EIO).`]);
     });
     const again = await opened(storedFile.path);
     await withPatchedFileHandles({ read: () => Promise.reject(new Error('odd')) }, async () => {
-      expect((await expectFailure(buffer(openCheckedContent(again, storedFile.file, undefined)))).message).toBe(
+      expect((await expectFailure(buffer(openVerifiedContent(again, storedFile.file, undefined)))).message).toBe(
         `${storedFile.path} cannot be read: odd.`,
       );
     });

@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { toApplianceHash } from '../../../src/contain/containment-record';
+import { hashApplianceAddress } from '../../../src/contain/containment-record';
 import { containUsers, listContainments, releaseContainment } from '../../../src/contain/contain';
 import type { ContainmentActions } from '../../../src/contain/contain';
 import {
-  isEnforcing,
+  isEnforcementRunning,
   startEnforcement,
-  offerSessions,
+  offerSessionsToEnforcement,
   type ContainEvent,
   type EnforcementParticipant,
 } from '../../../src/contain/enforcement-loop';
@@ -47,12 +47,12 @@ const recordOf = (count: number, more: Partial<ContainmentRecord> = {}): Contain
 
 afterEach(resetContainmentStores);
 
-it('toApplianceHash identifies an appliance by a hash of its address, whatever the case of the address', () => {
-  const one = toApplianceHash('https://vpn.example.com/');
+it('hashApplianceAddress identifies an appliance by a hash of its address, whatever the case of the address', () => {
+  const one = hashApplianceAddress('https://vpn.example.com/');
   // A changed hash would orphan the files of an earlier release.
   expect(one).toBe('contain:7a4907ebc5616a0c3b3c3b669d9921d4c598a6543fffb6e0dd231fd7dc0ed534');
-  expect(toApplianceHash('https://VPN.example.com/')).toBe(one);
-  expect(toApplianceHash('https://vpn-2.example.com/')).not.toBe(one);
+  expect(hashApplianceAddress('https://VPN.example.com/')).toBe(one);
+  expect(hashApplianceAddress('https://vpn-2.example.com/')).not.toBe(one);
 });
 
 describe('isContainmentRecord', () => {
@@ -404,7 +404,7 @@ describe('EnforcementLoop', () => {
 
   it('EnforcementLoop reports the number of contained people at each poll, and sends nothing if there are none', async () => {
     const one = keeping();
-    expect(isEnforcing()).toBe(true);
+    expect(isEnforcementRunning()).toBe(true);
     await eventually(() => expect(one.looks.length).toBeGreaterThan(2));
     expect([one.looks.at(-1), one.limits]).toEqual([[0, undefined], []]);
     const memory = getContainmentStores(APPLIANCE).forFolder(undefined);
@@ -413,8 +413,8 @@ describe('EnforcementLoop', () => {
     await eventually(() => expect(one.looks.at(-1)).toEqual([1, undefined]));
     one.stop();
     const { length } = one.looks;
-    expect(isEnforcing()).toBe(false);
-    offerSessions(APPLIANCE, [], performance.now() + 1e6);
+    expect(isEnforcementRunning()).toBe(false);
+    offerSessionsToEnforcement(APPLIANCE, [], performance.now() + 1e6);
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(one.looks).toHaveLength(length);
     one.stop();
@@ -695,7 +695,7 @@ describe('EnforcementLoop at each poll', () => {
     // A participant that joins during a poll waits for the next one.
     const other = join();
     await pass(3000);
-    offerSessions(APPLIANCE, [], performance.now());
+    offerSessionsToEnforcement(APPLIANCE, [], performance.now());
     await pass(0);
     expect(told.looks).toHaveLength(1);
     free();
@@ -725,13 +725,13 @@ describe('EnforcementLoop at each poll', () => {
       here.did.length = 0;
       const sessions = [session('a', 1)];
       await pass((every * 1000) / 4 - 1);
-      offerSessions(APPLIANCE, sessions, performance.now());
-      offerSessions('another', sessions, performance.now());
+      offerSessionsToEnforcement(APPLIANCE, sessions, performance.now());
+      offerSessionsToEnforcement('another', sessions, performance.now());
       await pass(0);
       expect([told.looks.length, here.did]).toEqual([1, []]);
       await pass(1);
       const began = performance.now();
-      offerSessions(APPLIANCE, sessions, began);
+      offerSessionsToEnforcement(APPLIANCE, sessions, began);
       await pass(0);
       expect([told.looks.length, here.did.splice(0)]).toEqual([2, ['end a', 'alone']]);
       await pass(every * 1000 + grace - 1);
@@ -748,12 +748,12 @@ describe('EnforcementLoop at each poll', () => {
     await pass(0);
     here.meanwhile = stop;
     await pass(EVERY * 1000);
-    expect([told.looks.length, isEnforcing(), vi.getTimerCount()]).toEqual([1, false, 0]);
+    expect([told.looks.length, isEnforcementRunning(), vi.getTimerCount()]).toEqual([1, false, 0]);
     const again = join();
     stop();
-    expect(isEnforcing()).toBe(true);
+    expect(isEnforcementRunning()).toBe(true);
     again();
-    expect([isEnforcing(), vi.getTimerCount()]).toEqual([false, 0]);
+    expect([isEnforcementRunning(), vi.getTimerCount()]).toEqual([false, 0]);
   });
 
   it('EnforcementLoop does not add the duration of a failed poll to the time limit', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MAX_RESPONSE_BYTES, MemoryReservation } from '../../../src/http/response-memory';
 import type { Exchange, Reply } from '../../../src/http/exchange';
 import type { ExchangeLogEntry } from '../../../src/http/exchange-log';
-import { getSharedPool, poolKey, SharedPool } from '../../../src/http/shared-pool';
+import { getSharedPool, createPoolKey, SharedPool } from '../../../src/http/shared-pool';
 import { Transport } from '../../../src/http/transport';
 import { toCounterValues } from '../../../src/model/counters';
 import { GatewayError } from '../../../src/model/error';
@@ -415,21 +415,23 @@ describe('shared connections', () => {
 
   it('connections are shared only by gateways with the same account and the same way to the appliance', () => {
     const names = [
-      poolKey('a', base, undefined),
-      poolKey('b', base, undefined),
-      poolKey('a', { ...base, origin: 'https://vpn2.example.com' }, undefined),
-      ...Object.entries(tls).map(([name, value]) => poolKey('a', { ...base, tls: { [name]: value } }, undefined)),
-      poolKey('a', base, { url: 'http://proxy:1' }),
-      poolKey('a', base, { url: 'http://proxy:1', username: 'a' }),
-      poolKey('a', base, through),
-      poolKey('a', { ...base, timeout: 9 }, undefined),
-      poolKey('a', { ...base, timeout: 8 }, undefined),
+      createPoolKey('a', base, undefined),
+      createPoolKey('b', base, undefined),
+      createPoolKey('a', { ...base, origin: 'https://vpn2.example.com' }, undefined),
+      ...Object.entries(tls).map(([name, value]) => createPoolKey('a', { ...base, tls: { [name]: value } }, undefined)),
+      createPoolKey('a', base, { url: 'http://proxy:1' }),
+      createPoolKey('a', base, { url: 'http://proxy:1', username: 'a' }),
+      createPoolKey('a', base, through),
+      createPoolKey('a', { ...base, timeout: 9 }, undefined),
+      createPoolKey('a', { ...base, timeout: 8 }, undefined),
     ];
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^[0-9a-f]{64}$/);
     // Connecting takes at most ten seconds, whatever the timeout.
-    expect(poolKey('a', { ...base, timeout: 10 }, undefined)).toBe(poolKey('a', { ...base, timeout: 600 }, undefined));
-    expect(poolKey('a', { ...base, connections: 3, name: 'x' }, { ...through, noproxy: ['x'] })).toBe(poolKey('a', base, through));
+    expect(createPoolKey('a', { ...base, timeout: 10 }, undefined)).toBe(createPoolKey('a', { ...base, timeout: 600 }, undefined));
+    expect(createPoolKey('a', { ...base, connections: 3, name: 'x' }, { ...through, noproxy: ['x'] })).toBe(
+      createPoolKey('a', base, through),
+    );
   });
 
   it('gateways with the same pool key share one pool until the last of them leaves', () => {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, v
 import { GatewayError, Inventory, runOnMany, type ManyAppliancesData, type RunOnManyOptions, type RunOnManyOutcome } from '../../../src';
 import { GatewayRegistry } from '../../../src/inventory';
 import {
-  checkOpenFiles,
+  assertOpenFileLimit,
   countConnectedGateways,
   markGatewayConnected,
   readOpenFileLimit,
@@ -486,7 +486,7 @@ describe('runOnMany', () => {
   });
 });
 
-describe('checkOpenFiles', () => {
+describe('assertOpenFileLimit', () => {
   const LIMITS =
     'Limit                     Soft Limit           Hard Limit           Units\nMax open files            1024                 4096                 files\n';
 
@@ -498,7 +498,7 @@ describe('checkOpenFiles', () => {
     ['darwin', undefined, 'unlimited\n', Infinity],
     ['darwin', undefined, undefined, Infinity],
     ['win32', LIMITS, '7', Infinity],
-  ])('checkOpenFiles reads the limit of the system: %s %j %j', (platform, limits, ulimit, most) => {
+  ])('assertOpenFileLimit reads the limit of the system: %s %j %j', (platform, limits, ulimit, most) => {
     const saying = (text: string | undefined) => () => {
       if (text === undefined) throw new Error('there is no such thing here');
       return text;
@@ -506,29 +506,29 @@ describe('checkOpenFiles', () => {
     expect(readOpenFileLimit({ platform, limits: saying(limits), ulimit: saying(ulimit) })).toBe(most);
   });
 
-  it.runIf(process.platform === 'linux')('checkOpenFiles reads the limit of open files from Linux and from the shell', () => {
+  it.runIf(process.platform === 'linux')('assertOpenFileLimit reads the limit of open files from Linux and from the shell', () => {
     expect(processFileLimitSource.limits()).toMatch(/^Max open files /m);
     expect(processFileLimitSource.ulimit()).toMatch(/^(\d+|unlimited)\n$/);
   });
 
-  it('checkOpenFiles rejects a run that needs more open files than the limit allows', () => {
+  it('assertOpenFileLimit rejects a run that needs more open files than the limit allows', () => {
     const files = (most: number) => ({ max: () => most, count: () => 10 });
-    checkOpenFiles(32, 0, files(0));
-    checkOpenFiles(33, 0, files(75));
-    checkOpenFiles(100, 67, files(75));
-    const refused = getThrownError(() => checkOpenFiles(33, 0, files(74)));
+    assertOpenFileLimit(32, 0, files(0));
+    assertOpenFileLimit(33, 0, files(75));
+    assertOpenFileLimit(100, 67, files(75));
+    const refused = getThrownError(() => assertOpenFileLimit(33, 0, files(74)));
     expect(refused).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
     expect(refused?.message).toBe(
       '33 appliances need about 75 open files, because each connection is one. The limit of this process is 74, and 10 are open. Raise the limit (ulimit -n, or LimitNOFILE= of the service), or select fewer appliances. Nothing was sent.',
     );
-    expect(getThrownError(() => checkOpenFiles(100, 66, files(75)))?.code).toBe('BAD_CONFIG');
+    expect(getThrownError(() => assertOpenFileLimit(100, 66, files(75)))?.code).toBe('BAD_CONFIG');
     // The process has a limit and at least one open file.
-    expect(getThrownError(() => checkOpenFiles(Number.MAX_SAFE_INTEGER, 0))?.message).toMatch(
+    expect(getThrownError(() => assertOpenFileLimit(Number.MAX_SAFE_INTEGER, 0))?.message).toMatch(
       /The limit of this process is [1-9]\d+, and [1-9]\d* are open\./,
     );
   });
 
-  it('checkOpenFiles counts a gateway as connected for 75 seconds after its last use', () => {
+  it('assertOpenFileLimit counts a gateway as connected for 75 seconds after its last use', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const [one, other] = [gatewayFor({ url: 'https://127.0.0.1:1' }), gatewayFor({ url: 'https://127.0.0.1:2' })];

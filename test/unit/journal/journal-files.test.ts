@@ -1,12 +1,12 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findChainEnds } from '../../../src/journal/journal-files';
+import { findLastEntryHashes } from '../../../src/journal/journal-files';
 import { UndoStore } from '../../../src/journal/undo-store';
 import { isPartialLine, parseLine, sealLine, sha256 } from '../../../src/journal/journal-line';
 import { findJournalEntries, listJournalEntries, parseTime } from '../../../src/journal/read-entries';
 import { verifyJournal } from '../../../src/journal/verify-journal';
-import { JournalWriter, type EntryFields } from '../../../src/journal/journal-writer';
+import { JournalWriter, type JournalEntryFields } from '../../../src/journal/journal-writer';
 import { HOST_HASH } from '../../../src/files/atomic-file';
 import { getThrownCode, expectFailure } from '../../helpers/simulated-appliance';
 import { listJournalFiles, createTemporaryFolder, readAllJournalLines, withPatchedFileHandles } from '../../helpers/journal';
@@ -17,7 +17,7 @@ import { listOpenFiles } from '../../helpers/open-files';
 const AT = '2026-11-20T08:00:00.000Z';
 const ENTRY = { at: AT, appliance: 'vpn-1', 'serial-number': null, node: null, flow: null, actor: null, operation: 'config.update' };
 const DONE = { status: 200, ok: true, code: null, changed: true, diff: null, undo: false };
-const entryFields: EntryFields = { ...ENTRY, request: { method: 'PUT', path: '/' }, ...DONE };
+const entryFields: JournalEntryFields = { ...ENTRY, request: { method: 'PUT', path: '/' }, ...DONE };
 
 /** A file of a process on another machine, which counts as gone. */
 const toFileName = (count: number, day = '20261120', host = '00000000', pid = 4711): string =>
@@ -259,48 +259,48 @@ describe('listJournalEntries', () => {
   });
 });
 
-describe('findChainEnds', () => {
+describe('findLastEntryHashes', () => {
   it.each([10, 40_000, 70_000, 300_000, 1_200_000])(
-    'findChainEnds reads the first and the last hash of a journal file with lines of any size: %s bytes',
+    'findLastEntryHashes reads the first and the last hash of a journal file with lines of any size: %s bytes',
     async (length) => {
       const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(length) } } };
       const earlier = { file: toFileName(7), hash: 'f'.repeat(64) };
       const lines = chain({ ...long, follows: [earlier] }, long, long);
       const folder = createJournal(lines);
-      expect(await findChainEnds(folder)).toEqual([{ file: toFileName(1), hash: lines[2]?.hash }]);
+      expect(await findLastEntryHashes(folder)).toEqual([{ file: toFileName(1), hash: lines[2]?.hash }]);
       // A long first line alone, and one followed by an incomplete line.
       for (const count of [1, 2]) {
         createJournal([...lines.slice(0, count), { text: '{"id":"half' }], toFileName(1), folder);
-        expect(await findChainEnds(folder)).toEqual([{ file: toFileName(1), hash: lines[count - 1]?.hash }]);
+        expect(await findLastEntryHashes(folder)).toEqual([{ file: toFileName(1), hash: lines[count - 1]?.hash }]);
       }
     },
   );
 
-  it('findChainEnds reads the first and the last hash of a journal file with many, short, long or incomplete lines', async () => {
+  it('findLastEntryHashes reads the first and the last hash of a journal file with many, short, long or incomplete lines', async () => {
     const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(200_000) } } };
     for (const entries of [Array.from({ length: 400 }, () => ({})), [{}, {}, {}, long]]) {
       const lines = chain(...entries);
-      expect(await findChainEnds(createJournal(lines))).toEqual([{ file: toFileName(1), hash: lines.at(-1)?.hash }]);
+      expect(await findLastEntryHashes(createJournal(lines))).toEqual([{ file: toFileName(1), hash: lines.at(-1)?.hash }]);
       const torn = createJournal([...lines, { text: `{"id":"${'x'.repeat(100_000)}` }]);
-      expect(await findChainEnds(torn)).toEqual([{ file: toFileName(1), hash: lines.at(-1)?.hash }]);
+      expect(await findLastEntryHashes(torn)).toEqual([{ file: toFileName(1), hash: lines.at(-1)?.hash }]);
     }
     const [first] = chain({});
     const [second] = chain({ ...long, follows: [{ file: toFileName(1), hash: first?.hash }] });
     const folder = createJournal([first ?? garbage]);
-    expect(await findChainEnds(createJournal([second ?? garbage], toFileName(2), folder))).toEqual([
+    expect(await findLastEntryHashes(createJournal([second ?? garbage], toFileName(2), folder))).toEqual([
       { file: toFileName(2), hash: second?.hash },
     ]);
     expect(listOpenFiles().filter((file) => file.startsWith(folder))).toEqual([]);
   });
 
-  it('findChainEnds returns the last hash of each journal file that no other file follows', async () => {
+  it('findLastEntryHashes returns the last hash of each journal file that no other file follows', async () => {
     const [first] = chain({});
     const folder = createJournal([first] as { text: string }[]);
     const [second] = chain({ follows: [{ file: toFileName(1), hash: first?.hash }] });
     createJournal([second] as { text: string }[], toFileName(2), folder);
     createJournal('', toFileName(3), folder);
     createJournal('{"id":"half', toFileName(4), folder);
-    expect(await findChainEnds(folder)).toEqual([{ file: toFileName(2), hash: second?.hash }]);
+    expect(await findLastEntryHashes(folder)).toEqual([{ file: toFileName(2), hash: second?.hash }]);
   });
 });
 

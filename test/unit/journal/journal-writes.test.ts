@@ -11,7 +11,7 @@ import {
   asBulkResult,
   listWriteLines,
 } from '../../helpers/simulated-appliance';
-import { JournalWriter, type EntryFields } from '../../../src/journal/journal-writer';
+import { JournalWriter, type JournalEntryFields } from '../../../src/journal/journal-writer';
 import {
   serializeConfiguration,
   listJournalFiles,
@@ -323,7 +323,7 @@ describe('a write with a journal', () => {
 
   it('writes of the same event loop turn share one flush of the journal', async () => {
     const writer = JournalWriter.forFolder(createTemporaryFolder());
-    const entryFields = { at: '', appliance: 'vpn-1', operation: 'x', request: { method: 'PUT', path: '/' } } as EntryFields;
+    const entryFields = { at: '', appliance: 'vpn-1', operation: 'x', request: { method: 'PUT', path: '/' } } as JournalEntryFields;
     const announce = (count: number) => Promise.all(Array.from({ length: count }, () => writer.announce(entryFields, undefined)));
     await announce(1);
     let flushes = 0;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Transport } from '../../../src/http/transport';
-import { accountHash, sessionKey } from '../../../src/login/account-state';
+import { hashAccount, createSharedSessionKey } from '../../../src/login/account-state';
 import { AccountState } from '../../../src/login/account-state';
 import { BackOff } from '../../../src/login/back-off';
 import { SessionApiKey } from '../../../src/login/pending-login';
@@ -406,7 +406,7 @@ describe('AccountState', () => {
   });
 });
 
-describe('accountHash and sessionKey', () => {
+describe('hashAccount and createSharedSessionKey', () => {
   const url = 'https://vpn.example.com';
   const of = (more: Partial<Settings>): CheckedSettings => checkSettings(settingsFor({ url }, more));
   const totp = { secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' } as const;
@@ -423,8 +423,8 @@ describe('accountHash and sessionKey', () => {
     ['second user name', password, { ...password, secondUsername: 'other' }],
     ['second password', password, { ...password, secondPassword: 'c' }],
     ['secret of its codes', totp, { ...totp, totpSecret: 'JBSWY3DPEHPK3PXQ' }],
-  ])('accountHash and sessionKey differ for another %s', (_what, one, other) => {
-    for (const name of [accountHash, sessionKey]) {
+  ])('hashAccount and createSharedSessionKey differ for another %s', (_what, one, other) => {
+    for (const name of [hashAccount, createSharedSessionKey]) {
       expect(name(of(one))).toMatch(/^[0-9a-f]{64}$/);
       expect(name(of(one))).toBe(name(of({ ...one, name: 'other', timeout: 7 })));
       expect(name(of(other))).not.toBe(name(of(one)));
@@ -441,13 +441,13 @@ describe('accountHash and sessionKey', () => {
     ['name in the handshake', {}, { tls: { servername: 'a' } }],
     ['certificate of its own', {}, { tls: { cert: 'a' } }],
     ['bundle of its own', {}, { tls: { pfx: 'a' } }],
-  ])('accountHash and sessionKey share pauses but not the key with another %s', (_what, one, other) => {
+  ])('hashAccount and createSharedSessionKey share pauses but not the key with another %s', (_what, one, other) => {
     // Most settings have no TLS part.
     const bare = settingsFor({ url });
     delete bare.tls;
-    expect(sessionKey(checkSettings(bare))).toBe(sessionKey(of({})));
-    expect(accountHash(of(other))).toBe(accountHash(of(one)));
-    expect(sessionKey(of(other))).not.toBe(sessionKey(of(one)));
+    expect(createSharedSessionKey(checkSettings(bare))).toBe(createSharedSessionKey(of({})));
+    expect(hashAccount(of(other))).toBe(hashAccount(of(one)));
+    expect(createSharedSessionKey(of(other))).not.toBe(createSharedSessionKey(of(one)));
   });
 });
 

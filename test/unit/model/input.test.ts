@@ -9,7 +9,7 @@ import {
   dataField,
   contentField,
   listField,
-  namesField,
+  nameListField,
   numberField,
   objectField,
   defineOperation,
@@ -31,7 +31,7 @@ const fields = {
   list: listField('List', ''),
   path: pathField('Path', ''),
   records: recordsField('Records', ''),
-  names: namesField('Names', ''),
+  names: nameListField('Names', ''),
   data: dataField('Data', ''),
   content: contentField('Content', ''),
   amount: amountField('Amount', ''),
@@ -184,7 +184,7 @@ describe('parseInput', () => {
 
   it('parseInput does not require a field that each item of an array can supply', () => {
     const many = operation({
-      user: requiredField(namesField('User', '', { subject: true })),
+      user: requiredField(nameListField('User', '', { subject: true })),
       role: requiredField(textField('Role', '', { perItem: true })),
       realm: requiredField(textField('Realm', '')),
     });

@@ -7,7 +7,7 @@ import { parseNestedJson, findSecrets, findInputSecrets, redactQuery } from '../
 import { listSettingsSecrets } from '../../../src/model/settings-secrets';
 import { contentField, objectField, requiredField, textField } from '../../../src/model/operation';
 import { safeMessage } from '../../../src/model/safe-message';
-import { createDecodedViews } from '../../../src/model/decoded-views';
+import { createDecodedTexts } from '../../../src/model/decoded-views';
 
 const SECRET = 'Grüße "an" \\ alle/+&<';
 const mask = (words: string, ...secrets: string[]): string => new Redactor().add(...secrets).text(words);
@@ -180,8 +180,8 @@ describe('MultiStringSearch', () => {
   });
 });
 
-describe('createDecodedViews', () => {
-  const views = (words: string): string[] => [...createDecodedViews(words)].map((view) => view.text);
+describe('createDecodedTexts', () => {
+  const views = (words: string): string[] => [...createDecodedTexts(words)].map((view) => view.text);
 
   it.each<[string, string]>([
     ['%41%c3%a4%E2%82%AC%F0%9D%84%9E', 'Aä€𝄞'],
@@ -202,17 +202,17 @@ describe('createDecodedViews', () => {
     ['a\\u0000b', 'a\0b'],
     ['&x&lt;y', '&x<y'],
     ['&lt;&LT;', '<&LT;'],
-  ])('createDecodedViews decodes %s', (words, read) => expect(views(words)).toContain(read));
+  ])('createDecodedTexts decodes %s', (words, read) => expect(views(words)).toContain(read));
 
-  it('createDecodedViews returns no decoded text for a text without escapes', () =>
+  it('createDecodedTexts returns no decoded text for a text without escapes', () =>
     expect(views('plain: text, "quoted"')).toEqual(['plain: text, "quoted"']));
 
-  it('createDecodedViews returns no decoded text if no escape is valid', () => {
+  it('createDecodedTexts returns no decoded text if no escape is valid', () => {
     expect(views('100 % & more')).toEqual(['100 % & more']);
     expect(views('%zz %4')).toEqual(['%zz %4']);
   });
 
-  it('createDecodedViews decodes the same escape up to three times and different escapes up to twice, within limits', () => {
+  it('createDecodedTexts decodes the same escape up to three times and different escapes up to twice, within limits', () => {
     const times = (count: number, step: (words: string) => string): string =>
       Array.from({ length: count }).reduce<string>((words) => step(words), '"');
     expect(views(times(3, inJson))).toEqual([times(3, inJson), times(2, inJson), times(1, inJson), '"']);
@@ -222,11 +222,11 @@ describe('createDecodedViews', () => {
     expect(views('%252525 \\\\\\\\ &amp;amp;amp; ++%2b').length).toBeLessThanOrEqual(25);
   });
 
-  it('createDecodedViews maps each decoded character to its position in the text, including the end', () => {
+  it('createDecodedTexts maps each decoded character to its position in the text, including the end', () => {
     const words = 'x\\u00e4\\"y';
-    const view = [...createDecodedViews(words)].find(({ text: read }) => read === 'xä"y');
+    const view = [...createDecodedTexts(words)].find(({ text: read }) => read === 'xä"y');
     expect([0, 1, 2, 3, 4].map((index) => view?.toSourceIndex(index))).toEqual([0, 1, 7, 9, 10]);
-    const spaced = [...createDecodedViews('a+')].find(({ text: read }) => read === 'a ');
+    const spaced = [...createDecodedTexts('a+')].find(({ text: read }) => read === 'a ');
     expect([0, 1, 2].map((index) => spaced?.toSourceIndex(index))).toEqual([0, 1, 2]);
   });
 });

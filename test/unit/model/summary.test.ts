@@ -8,7 +8,7 @@ import type { ErrorCode } from '../../../src/model/error-codes';
 import {
   booleanField,
   choiceField,
-  namesField,
+  nameListField,
   defineOperation,
   pathField,
   requiredField,
@@ -310,7 +310,7 @@ describe('A summary sentence', () => {
     first: requiredField(textField('First', '')),
     second: requiredField(choiceField('Second', '', ['one', 'two'])),
     place: pathField('Place', ''),
-    who: namesField('Who', ''),
+    who: nameListField('Who', ''),
   };
   const titleWith = (input: Record<string, unknown>, more: typeof fields | Record<string, unknown> = fields): string =>
     createOperationTitle(

@@ -6,7 +6,7 @@ import type { GatewayError } from '../../../src/model/error';
 import { AnyResponse } from '../../../src/run/any-response';
 import {
   isForbiddenWithoutResult,
-  createNotContentError,
+  createUnexpectedContentError,
   readDocument,
   readWriteResult,
   assertSuccessStatus,
@@ -125,12 +125,12 @@ describe('A success response', () => {
   });
 
   it('A success response that is not a configuration is rejected with a description of its content', () => {
-    expect(createNotContentError(reply(200, '{"a":1}'))).toMatchObject({
+    expect(createUnexpectedContentError(reply(200, '{"a":1}'))).toMatchObject({
       code: 'BAD_RESPONSE',
       message: 'The appliance sent JSON in place of a configuration.',
       details: { status: 200, sent: true },
     });
-    expect(getThrownError(() => createNotContentError(reply(200, errors)))?.code).toBe('APPLIANCE_ERROR');
+    expect(getThrownError(() => createUnexpectedContentError(reply(200, errors)))?.code).toBe('APPLIANCE_ERROR');
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createEmptyResultLists, currentIsoTime } from '../../../src/model/envelope';
+import { createEmptyMessageLists, currentIsoTime } from '../../../src/model/envelope';
 import type { ErrorCode } from '../../../src/model/error-codes';
 import { asGatewayError, badInput, GatewayError, type GatewayErrorDetails } from '../../../src/model/error';
 import type { JsonObject } from '../../../src/model/json';
@@ -9,7 +9,7 @@ import { runBulk, type BulkItemOutcome } from '../../../src/run/bulk';
 import { DryRunPlan } from '../../../src/run/dry-run-plan';
 import { ReadCache } from '../../../src/run/read-cache';
 import { RunRecord } from '../../../src/run/run-record';
-import { isNoOp, isOutcomeUnknown, isRetryable } from '../../../src/run/retry-policy';
+import { isWithoutEffect, isOutcomeUnknown, isRetryable } from '../../../src/run/retry-policy';
 import { getThrownCode, getThrownError } from '../../helpers/thrown-error';
 
 // Parts of a run that send nothing by themselves: each by itself.
@@ -63,7 +63,7 @@ describe('A new envelope', () => {
     expect(written).toHaveBeenCalledTimes(1);
     vi.setSystemTime(at + 1);
     expect(currentIsoTime()).toBe('2026-11-22T08:00:00.124Z');
-    const [one, other] = [createEmptyResultLists(), createEmptyResultLists()];
+    const [one, other] = [createEmptyMessageLists(), createEmptyMessageLists()];
     one.info.push({ message: 'x' });
     expect(other).toEqual({ info: [], warnings: [], errors: [] });
   });
@@ -120,7 +120,7 @@ describe('The retry policy', () => {
     ['APPLIANCE_ERROR', { status: 199 }, true],
     ['APPLIANCE_ERROR', {}, true],
   ])('the error %s %j proves that nothing was changed: %s', (code, details, unchanged) => {
-    expect(isNoOp(error(code, details))).toBe(unchanged);
+    expect(isWithoutEffect(error(code, details))).toBe(unchanged);
   });
 });
 

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync,
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LightAbortController } from '../../../src/model/abort';
-import { createEmptyResultLists, type Envelope } from '../../../src/model/envelope';
+import { createEmptyMessageLists, type Envelope } from '../../../src/model/envelope';
 import { GatewayError } from '../../../src/model/error';
 import type { ErrorCode } from '../../../src/model/error-codes';
 import type { JsonObject } from '../../../src/model/json';
@@ -384,7 +384,7 @@ describe('Watcher', () => {
       appliance: 'vpn',
       request: null,
       status: 200,
-      result: createEmptyResultLists(),
+      result: createEmptyMessageLists(),
       changed: null,
     },
     ...{ dryRun: false, requests: 1, retries: 0, logins: 0, ms: 1, at },

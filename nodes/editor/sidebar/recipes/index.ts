@@ -1,4 +1,4 @@
-import { createDebug, createSchedule, literal, toCron, toOperation, type Recipe, type RecipeNode } from './recipe';
+import { createDebug, createSchedule, toLiteral, toCron, toOperation, type Recipe, type RecipeNode } from './recipe';
 import { createWebhook, createWebhookFields, SECRET_NAME } from './webhook';
 
 /** The recipes. Each gets the id of its appliance as the value `appliance`. */
@@ -16,7 +16,7 @@ export const RECIPES: readonly Recipe[] = [
         createSchedule('start', text('recipe.node-nightly', { time }), `${toCron(time)} * * *`, 150, 60, [['backup']]),
         {
           ...{ id: 'backup', type: 'gateway-backup', x: 400, y: 60, wires: [['done'], ['failed']] },
-          ...toOperation('run', appliance, { folder: literal('str', folder.trim()), keep: literal('num', keep) }),
+          ...toOperation('run', appliance, { folder: toLiteral('str', folder.trim()), keep: toLiteral('num', keep) }),
         },
         createDebug('done', text('recipe.node-made'), 'envelope.summary', 660, 40),
         createDebug('failed', text('recipe.node-reason'), 'error.message', 660, 100),
@@ -33,7 +33,7 @@ export const RECIPES: readonly Recipe[] = [
         ...createWebhook({ path, text, next: 'end', status: 'payload.failed > 0 ? 502 : 200', y: 60 }),
         {
           ...{ id: 'end', type: 'gateway-sessions', x: 570, y: 60, wires: [['done'], ['failed']] },
-          ...toOperation('kill-user', appliance, { max: literal('num', max) }),
+          ...toOperation('kill-user', appliance, { max: toLiteral('num', max) }),
         },
       ],
     }),
@@ -48,7 +48,7 @@ export const RECIPES: readonly Recipe[] = [
         ...createWebhook({ path, text, next: 'contain', status: '200', y: 60 }),
         {
           ...{ id: 'contain', type: 'gateway-contain', x: 560, y: 60, wires: [['done'], ['failed'], ['again']] },
-          ...toOperation('contain', appliance, { minutes: literal('num', minutes) }),
+          ...toOperation('contain', appliance, { minutes: toLiteral('num', minutes) }),
           ...{ approval: false, approvalMinutes: 60, every: 10, outputs: 3 },
         },
         createDebug('again', text('recipe.node-again'), 'payload', 860, 180),
@@ -64,10 +64,10 @@ export const RECIPES: readonly Recipe[] = [
       { name: 'server', kind: 'text', default: 'System Local', onlyFor: ['change', 'disable'] },
     ],
     build: ({ appliance = '', change, user = '', server = '' }, text) => {
-      const name = literal('str', user.trim());
+      const name = toLiteral('str', user.trim());
       const operation =
         change === 'disable'
-          ? toOperation('disable', appliance, { server: literal('str', server.trim()), username: name })
+          ? toOperation('disable', appliance, { server: toLiteral('str', server.trim()), username: name })
           : toOperation('kill-user', appliance, { name });
       return {
         nodes: [

@@ -63,7 +63,7 @@ export function toOperation(operation: string, appliance: string, fields: Record
   };
 }
 
-export const literal = (type: 'str' | 'num' | 'json', value: string): { type: string; value: string } => ({ type, value });
+export const toLiteral = (type: 'str' | 'num' | 'json', value: string): { type: string; value: string } => ({ type, value });
 
 /** Creates a debug node that shows one property as a sentence. */
 export function createDebug(id: string, name: string, complete: string, x: number, y: number): RecipeNode {
