@@ -18,6 +18,7 @@ const shared = {
   'configuration-changes': 'Mail what has changed.json',
   'rotate-certificate': 'Rotate the device certificate.json',
   approval: 'Approve a change on a page.json',
+  'audit-configuration': 'Remove unused roles, with approval.json',
 };
 
 /** The picture of an example in docs/pictures/. @param {string} example */

@@ -10,7 +10,7 @@ import {
 } from '../model/operation';
 import { resolveBrand } from './vendor-and-brand';
 import { trusted, safeMessage } from '../model/safe-message';
-import type { JsonObject } from '../model/json';
+import { isObject, type JsonObject } from '../model/json';
 import { mergeOpenMetrics } from './open-metrics';
 import { METRICS_CONTENT_TYPE, METRIC_PARTS, readMetrics } from './metrics';
 import { readHealthValue } from './health-value';
@@ -20,6 +20,14 @@ const ESAPS = '/api/v1/configuration/authentication/endpoint/host-checker/esaps'
 
 function readHealth(document: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(document).map(([key, value]) => [key, readHealthValue(value)]));
+}
+
+/** The servers of the NTP status, by address on the appliance (field-notes.md, "Clock and statistics"). */
+function readNtpServers({ 'ntp-server-status': servers }: JsonObject): JsonObject[] {
+  return Object.entries(isObject(servers) ? servers : {}).map(([server, values]) => ({
+    server,
+    ...(isObject(values) && readHealth(values)),
+  }));
 }
 
 /** System information and health (appliance-api.md, "System"), ESAP packages of the host checker. */
@@ -117,6 +125,31 @@ export const systemArea = defineArea({
       },
       run: async (input, call) => (await import('./conformance.js')).readConformance(input, call),
       example: { input: { rate: 100 }, request: 'GET /api/v1/system/system-information' },
+    }),
+    'ntp-status': defineOperation({
+      effect: 'read',
+      label: 'NTP status',
+      help: 'Reads how the clock of the appliance follows each NTP server. A reach of 0 means that the server does not respond.',
+      summary: {
+        found: '__n__ NTP servers of __appliance__.',
+        'found-one': '1 NTP server of __appliance__.',
+      },
+      data: 'array of `{ server, reach, stratum, offset, delay, jitter, … }`',
+      fields: {},
+      request: () => ({ method: 'GET', path: '/api/v1/system/status/ntp' }),
+      read: readNtpServers,
+      example: { input: {}, request: 'GET /api/v1/system/status/ntp' },
+    }),
+    'user-statistics': defineOperation({
+      effect: 'read',
+      label: 'User login statistics',
+      help: 'Reads how many users are allowed, how many are signed in now, and the most in the last 24 hours. The names differ from release to release.',
+      summary: { done: 'Read the user login statistics of __appliance__.' },
+      data: 'values as numbers, such as `{ allocated-user-count, current-user-count, max-active-user-count-24hrs }`',
+      fields: {},
+      request: () => ({ method: 'GET', path: '/api/v1/system/user-stats' }),
+      read: ({ 'user-stats': statistics, ...document }) => readHealth(isObject(statistics) ? statistics : document),
+      example: { input: {}, request: 'GET /api/v1/system/user-stats' },
     }),
     'esap-packages': defineOperation({
       effect: 'read',

@@ -19,7 +19,7 @@ const SEGMENTS_BEFORE_A_NAME = new Set(
   ).split(' '),
 );
 const QUERY_PARAMETERS = new Set('number start name status all expand export import action config-type operation'.split(' '));
-const QUERY_VALUES = new Set('all sbr system_config user_config normal full'.split(' '));
+const QUERY_VALUES = new Set('all sbr system_config user_config normal full reset unlock'.split(' '));
 const MAX_SEGMENTS = 40;
 
 /** Masks all path segments and query values that are not interface words with `*`. `prefix` is the path of the base URL. */

@@ -10,9 +10,22 @@ function overview(request: ApiRequest): Reply {
   return jsonReply({ 'appliance-name': settings.name, uptime: '12 days', 'concurrent-users': sessions.count, 'cpu-usage': 7 });
 }
 
+/** One server that the clock follows, and one that does not respond. */
+function ntpStatus(): Reply {
+  const values = { delay: '1.250', jitter: '0.310', offset: '-0.042', pool: '64', type: 'u' };
+  return jsonReply({
+    'ntp-server-status': {
+      '192.0.2.123': { ...values, reach: '377', refid: '198.51.100.1', 'remote NTP Server': '192.0.2.123', stratum: '2', when: '12' },
+      '192.0.2.124': { ...values, reach: '0', refid: '.INIT.', 'remote NTP Server': '192.0.2.124', stratum: '16', when: '-' },
+    },
+  });
+}
+
 function userStats(request: ApiRequest): Reply {
   const count = request.state.sessions.count;
-  return jsonReply({ 'user-stats': { 'current-active-users': count, 'total-active-users': count, 'max-active-users': count + 3 } });
+  return jsonReply({
+    'user-stats': { 'allocated-user-count': '1000', 'current-user-count': String(count), 'max-active-user-count-24hrs': String(count + 3) },
+  });
 }
 
 function readConfigType(request: ApiRequest): string {
@@ -98,7 +111,7 @@ const BYTES = Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 0x00, 0xfe]);
 
 export function addUndocumentedRoutes(router: Router): void {
   router.add('GET', 'system/status/overview', overview);
-  router.add('GET', 'system/status/ntp', () => textReply('synchronised to NTP server (192.0.2.123) at stratum 3\n'));
+  router.add('GET', 'system/status/ntp', ntpStatus);
   router.add('GET', 'system/user-stats', userStats);
   // No operation is running, so the answer has no content.
   router.add('GET', 'system/maintenance', () => noContentReply());

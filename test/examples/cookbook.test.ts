@@ -91,9 +91,9 @@ describe.each(slugs)('%s', (slug) => {
   });
 });
 
-it('the cookbook has exactly fifteen tasks', () => {
+it('the cookbook has exactly sixteen tasks', () => {
   expect(slugs.sort()).toEqual([...Object.keys(recipes), DASHBOARD].sort());
-  expect(slugs).toHaveLength(15);
+  expect(slugs).toHaveLength(16);
   expect(cookbookNames().filter((name) => !Object.values(recipes).some(({ flow }) => flow === name))).toEqual([]);
 });
 

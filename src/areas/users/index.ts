@@ -10,6 +10,7 @@ import {
   subjectField,
   textField,
 } from '../../model/operation';
+import { encodedPath } from '../../model/path';
 import { LocalUsers } from './local-users';
 import { forEachUser, ensureUsers } from './bulk-users';
 
@@ -163,6 +164,33 @@ export const usersArea = defineArea({
       run: (input, call) =>
         forEachUser(input, call, (users, { username }, itemCall) => users.change(username, { enabled: 'false' }, itemCall)),
       example: { input: example, request: `GET ${examplePath}/j.doe` },
+    }),
+    'reset-one-time-password': defineOperation({
+      effect: 'destroy',
+      label: 'Reset the one-time password',
+      help: 'Removes the registration of a user at a TOTP server, so that codes of the old device are refused. The user registers a device again at the next sign-in.',
+      summary: {
+        done: 'Reset the one-time password of __username__ on __server__.',
+        'planned-one': 'Would reset the one-time password of __username__ on __server__.',
+      },
+      data: 'result',
+      fields: {
+        server: requiredField(
+          textField('TOTP server', 'Name of the TOTP authentication server.', { example: 'Second Factor TOTP', names: 'auth-server' }),
+        ),
+        username: subjectField(
+          requiredField(textField('User', 'User name at the TOTP server.', { aliases: ['user'], example: 'j.doe', names: 'session-user' })),
+        ),
+      },
+      request: ({ server, username }) => ({
+        method: 'PUT',
+        path: encodedPath`/api/v1/totp/${server}/users/${username}`,
+        query: { operation: 'reset' },
+      }),
+      example: {
+        input: { server: 'Second Factor TOTP', username: 'j.doe' },
+        request: 'PUT /api/v1/totp/Second%20Factor%20TOTP/users/j.doe?operation=reset',
+      },
     }),
     ensure: defineOperation({
       effect: 'write',

@@ -7,6 +7,8 @@ const MOST_ITEMS = 2;
 /** Lists with longer items show only one item. */
 const LONG = 300;
 const WIDTH = 110;
+/** Longer texts show only their first lines. */
+const MOST_LINES = 12;
 
 /** Replaces values that differ in each run: times, ids, local addresses. */
 const STAND_INS: [RegExp, string][] = [
@@ -33,8 +35,14 @@ const NUMBERS: Record<string, number> = { days: 90, bytes: 16384 };
 /** Values that depend on the moment, such as durations. */
 const LEFT_OUT = new Set(['_msgid', 'ms', 'logins', 'requests', 'retries']);
 
+function withoutRest(text: string): string {
+  const lines = text.split('\n');
+  return lines.length > MOST_LINES ? `${lines.slice(0, MOST_ITEMS).join('\n')}\n… ${lines.length - MOST_ITEMS} more` : text;
+}
+
 export function settled(value: unknown, key = ''): unknown {
-  if (typeof value === 'string') return KEYS[key] ?? STAND_INS.reduce((text, [pattern, standIn]) => text.replace(pattern, standIn), value);
+  if (typeof value === 'string')
+    return KEYS[key] ?? STAND_INS.reduce((text, [pattern, standIn]) => text.replace(pattern, standIn), withoutRest(value));
   if (Array.isArray(value)) {
     const most = JSON.stringify(value[0] ?? '').length > LONG ? 1 : MOST_ITEMS;
     const items = value.slice(0, value.length > most + 1 ? most : value.length).map((item) => settled(item));

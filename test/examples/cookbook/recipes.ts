@@ -170,6 +170,14 @@ export const recipes: Record<string, Recipe> = {
       expect(simulator.state.sessions.findNumbers({ name: 'j.doe', prefix: false })).toEqual([]);
     },
   },
+  'audit-configuration': {
+    flow: 'Remove unused roles, with approval.json',
+    node: 'Audit',
+    press: (running, flow) => inject(running, flow, '1. Click: which roles are unused?'),
+    check: async ({ debug }) => {
+      expect(await debug.next('Unused roles')).toBe('Intranet, Unused');
+    },
+  },
   'audit-log': {
     flow: cookbook('audit-log'),
     node: 'Since yesterday',

@@ -135,6 +135,28 @@ export const serviceRows: readonly Row[] = [
     answer: { 'USER-COUNT': 1 },
     operations: ['system.health', 'system.metrics', 'audit.run'],
   },
+  {
+    method: 'GET',
+    path: '/api/v1/system/status/ntp',
+    statuses: [200],
+    answer: { 'ntp-server-status': { '192.0.2.1': { stratum: '2' } } },
+    operations: ['system.ntp-status'],
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/system/user-stats',
+    statuses: [200],
+    answer: { 'user-stats': { 'current-user-count': '5' } },
+    operations: ['system.user-statistics'],
+  },
+  {
+    method: 'PUT',
+    path: '/api/v1/totp/<server>/users/<username>',
+    query: /^operation=reset$/,
+    statuses: [200],
+    answer: result('ok'),
+    operations: ['users.reset-one-time-password'],
+  },
 
   // Cluster
   {

@@ -29,6 +29,8 @@ const CONTRACT: Record<string, string> = {
   'system.info': 'read',
   'system.health': 'read status!',
   'system.esap-packages': 'read expand exclude-packages',
+  'system.ntp-status': 'read',
+  'system.user-statistics': 'read',
   'system.metrics': 'read parts^',
   'users.list': 'read server*!',
   'users.get': 'read server* username*!',
@@ -40,6 +42,7 @@ const CONTRACT: Record<string, string> = {
   'users.disable': 'write server* username*! max^',
   'users.ensure':
     'write server* username*! password-cleartext fullname enabled console-access change-password-at-signin one-time-use more set-password^ max^',
+  'users.reset-one-time-password': 'destroy server* username*!',
   'users.delete': 'destroy server* username*! max^ missing-ok^',
   'groups.list': 'read server*! directory*',
   'groups.replace': 'destroy server* directory* groups*!',

@@ -77,6 +77,36 @@ describe('system.health', () => {
   ])('system.health reads %j as %j', (raw, value) => expect(readHealthValue(raw)).toBe(value));
 });
 
+describe('system.ntp-status and system.user-statistics', () => {
+  it('system.ntp-status returns a row for each server, with numbers', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const { data, envelope } = await gateway.run('system.ntp-status');
+    expect(data).toMatchObject([
+      { server: '192.0.2.123', reach: 377, stratum: 2, offset: -0.042 },
+      { server: '192.0.2.124', reach: 0, stratum: 16, when: '-' },
+    ]);
+    expect(envelope.summary).toMatch(/^2 NTP servers of /);
+  });
+
+  it('system.ntp-status returns no row if no server is set', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    simulator.fault({ match: ({ path }) => path.endsWith('/ntp'), body: '{}' });
+    expect((await gateway.run('system.ntp-status')).data).toEqual([]);
+  });
+
+  it('system.user-statistics returns numbers, also without the object around them', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const { count } = simulator.state.sessions;
+    expect((await gateway.run('system.user-statistics')).data).toEqual({
+      'allocated-user-count': 1000,
+      'current-user-count': count,
+      'max-active-user-count-24hrs': count + 3,
+    });
+    simulator.fault({ match: ({ path }) => path.endsWith('/user-stats'), body: '{"current-user-count":"7"}' });
+    expect((await gateway.run('system.user-statistics')).data).toEqual({ 'current-user-count': 7 });
+  });
+});
+
 describe('system.esap-packages', () => {
   it('system.esap-packages sends the documented query with two ampersands between its flags', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { brand: 'apex' });

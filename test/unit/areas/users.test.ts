@@ -550,3 +550,24 @@ describe('bulk changes of users', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 });
+
+describe('users.reset-one-time-password', () => {
+  it('users.reset-one-time-password resets the registration of exactly that user, and sends no body', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const input = { server: 'Second Factor TOTP', username: 'jürgen/müller' };
+    const { envelope } = await gateway.run('users.reset-one-time-password', input);
+    expect(simulator.state.undocumented.totpActions).toEqual(['reset Second Factor TOTP users jürgen/müller']);
+    expect(envelope.summary).toBe('Reset the one-time password of jürgen/müller on Second Factor TOTP.');
+    expect(envelope.request).toEqual({
+      method: 'PUT',
+      path: '/api/v1/totp/Second%20Factor%20TOTP/users/j%C3%BCrgen%2Fm%C3%BCller',
+      query: { operation: 'reset' },
+    });
+  });
+
+  it('users.reset-one-time-password sends nothing in a dry run', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('users.reset-one-time-password', { server: 'T', username: 'j.doe' }, { dryRun: true });
+    expect(simulator.state.undocumented.totpActions).toEqual([]);
+  });
+});

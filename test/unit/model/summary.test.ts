@@ -45,7 +45,10 @@ describe('The summary of a run', () => {
       expect(one, name).toBe(
         found
           ?.replace('__n__', '1')
-          .replace(/ies\b|(?<=user|session|backup|group)s\b|are(?= contained)/, (many) => ({ ies: 'y', s: '', are: 'is' })[many] ?? many),
+          .replace(
+            /ies\b|(?<=user|session|backup|group|server)s\b|are(?= contained)/,
+            (many) => ({ ies: 'y', s: '', are: 'is' })[many] ?? many,
+          ),
       );
     }
   });
