@@ -1,7 +1,10 @@
 import type { Gateway } from '@gateway-admin/node-red';
 
-/** Maximum number of appliances with open connections. An open connection uses about 100 kB. */
-export const MAX_CONNECTED_APPLIANCES = 200;
+/**
+ * Maximum number of appliances with open connections. An open connection uses about 100 kB, and the longer it is open, the later the memory
+ * of its objects is free. An engine works on 48 appliances at the same time by default.
+ */
+export const MAX_CONNECTED_APPLIANCES = 64;
 
 /** Limits the number of appliances with open connections, because a run may use thousands of them before idle connections close. */
 export class ConnectionLimit {
