@@ -141,7 +141,7 @@ it('example flows place every node except configuration nodes on the canvas', ()
 });
 
 /** Debug nodes for a list, a table, a whole mail, or an event. */
-const SHOW_DATA = ['Backups', 'Entries', 'Mail', 'Mail to who signs', 'System', 'Table of all'];
+const SHOW_DATA = ['Backups', 'Entries', 'Mail', 'Mail to who signs', 'System', 'Table', 'Table of all'];
 
 /** The lines of debug nodes, of all messages so far, that are not a sentence. */
 function findNoSentences({ debug }: Running): string[] {
