@@ -7,7 +7,7 @@
 const TYPE_BY_KIND = {
   text: 'string | number',
   number: 'number | `${number}`',
-  amount: 'Amount | `${number}`',
+  amount: 'NumberOrPercent | `${number}`',
   boolean: "boolean | 'true' | 'false'",
   object: 'JsonObject',
   list: 'readonly string[] | string',
@@ -52,7 +52,7 @@ export function createOperationInputs(areas) {
   );
   const entries = operations.map(([name, { help }]) => `${toComment(help, '  ')}\n  readonly '${name}': ${toTypeName(name)};`);
   return [
-    "import type { Amount } from '../model/field';\nimport type { JsonObject } from '../model/json';\n",
+    "import type { NumberOrPercent } from '../model/field';\nimport type { JsonObject } from '../model/json';\n",
     ...operations.map(([name, operation]) => toInterface(name, operation)),
     `/** Input of each operation by its full name. */\nexport interface OperationInputs {\n${entries.join('\n')}\n}\n`,
   ].join('\n');

@@ -199,7 +199,8 @@ const PROXIED: { readonly [how in keyof typeof PROXY_BEHAVIORS]?: Codes } = {
   'never answers': ['TIMEOUT'],
   'answers a byte now and then': ['TIMEOUT'],
   'agrees, and says nothing more': ['TIMEOUT'],
-  'agrees, and sends garbage': ['TLS'],
+  // The reset after the garbage can arrive before the garbage is read.
+  'agrees, and sends garbage': ['TLS', 'CONNECTION'],
   'agrees, and answers itself without TLS': ['TLS'],
   'agrees, and answers itself with a certificate of its own': ['TLS'],
 };
