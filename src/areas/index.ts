@@ -1,8 +1,8 @@
-import type { Area, Fields, RawInput, Operation } from '../model/operation';
+import type { Area, Fields, Operation, OperationEffect, RawInput } from '../model/operation';
 import type { OperationInputs } from './operation-inputs';
 import { badInput } from '../model/error';
 import { administratorsArea } from './administrators';
-import { auditArea } from './audit';
+import { createAuditArea } from './audit';
 import { backupArea } from './backup';
 import { certificatesArea } from './certificates';
 import { clusterArea } from './cluster';
@@ -37,7 +37,7 @@ const allAreas = [
   backupArea,
   containArea,
   snapshotArea,
-  auditArea,
+  createAuditArea(listEffects),
   journalArea,
   requestArea,
   loginArea,
@@ -50,6 +50,11 @@ export const areas: readonly Area[] = allAreas;
 export const operations: ReadonlyMap<string, Operation> = new Map(
   areas.flatMap((area) => Object.entries(area.operations).map(([name, operation]) => [`${area.name}.${name}`, operation] as const)),
 );
+
+/** The effect of each operation by its full name. */
+function listEffects(): ReadonlyMap<string, OperationEffect> {
+  return new Map([...operations].map(([name, { effect }]) => [name, effect] as const));
+}
 
 type OperationsByArea = { readonly [A in (typeof allAreas)[number] as A['name']]: A['operations'] };
 

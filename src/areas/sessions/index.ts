@@ -79,7 +79,7 @@ export const sessionsArea = defineArea({
     kill: defineOperation({
       effect: 'destroy',
       label: 'End sessions',
-      help: 'Ends the sessions with the given ids. Records from List sessions are accepted too, one or an array.',
+      help: 'Ends the sessions with the given ids. It also accepts one record or an array of records from `sessions.list`.',
       summary: {
         done: 'Ended the session: __session-id__.',
         many: 'Ended __ok__ of __total__ sessions',
