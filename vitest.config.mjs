@@ -36,11 +36,11 @@ export default defineConfig({
         test: {
           name: 'slow',
           include: SLOW,
-          globalSetup: 'scripts/built.mjs',
+          globalSetup: ['scripts/built.mjs', 'test/browser/rig-pool.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
-          // Three at a time keep two cores busy.
-          maxWorkers: 3,
+          // Most of them wait for a browser or another process: five at a time keep two cores busy.
+          maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
       },

@@ -8,8 +8,9 @@ process.on('message', ({ id, probe }) => {
   if (probe === undefined) return;
   const { user, system } = process.cpuUsage();
   process.send({ id, value: { cpuSeconds: (user + system) / 1e6, p99: delay.percentile(99) / 1e6, rss: process.memoryUsage.rss() } });
-  if (probe === 'begin') {
-    delay.enable();
-    delay.reset();
-  }
+  // Its timer would use CPU in an idle process.
+  delay.disable();
+  if (probe !== 'begin') return;
+  delay.enable();
+  delay.reset();
 });

@@ -15,6 +15,7 @@ import { ensureFleetBuilt } from '../scripts/built.mjs';
 import { startNodeRed } from '../scripts/demo/node-red.mjs';
 import { node24 } from '../scripts/node24.mjs';
 import { root } from '../scripts/tools.mjs';
+import { ask } from './rig.mjs';
 
 /** @typedef {Awaited<ReturnType<typeof startNodeRed>>} NodeRed */
 /** @typedef {{ query(text: string, values?: unknown[]): Promise<{ rows: Record<string, any>[] }>, connect(): Promise<void>, end(): Promise<void> }} Client */
@@ -26,6 +27,8 @@ const { values: options } = parseArgs({
     /** Time until the connections to appliances have closed. */
     settle: { type: 'string', default: '100' },
     'in-flight': { type: 'string', default: '16' },
+    /** Folder for a CPU profile of each Node-RED. A profile makes the run slower. */
+    profile: { type: 'string' },
   },
 });
 const COUNT = Number(options.appliances);
@@ -89,6 +92,10 @@ async function startRed(name, url, ca, list) {
     userDir: mkdtempSync(join(folder, `${name}-`)),
     version: 5,
     node: node24(),
+    nodeArgs: [
+      ...['--require', join(root, 'bench', 'fleet-probe.cjs')],
+      ...(options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : []),
+    ],
     nodesDir: [root, join(root, 'fleet')],
     credentials: { inv: { username: 'api-admin', password: 'simulator' }, ...(url !== '' && { eng: { url } }) },
     flows: [
@@ -114,6 +121,8 @@ async function startRed(name, url, ca, list) {
     ],
   });
   ends.push(() => red.stop());
+  // Node-RED starts its flows before its server.
+  while (!(await fetch(`${red.url}/settings`).catch(() => undefined))) await wait(10);
   return red;
 }
 
@@ -230,7 +239,10 @@ try {
     }
   };
   let seconds = NaN;
+  /** @type {number[]} */
+  let delays = [];
   const cost = await costs(reds, client, async () => {
+    await Promise.all(reds.map(({ child }) => ask(child, { probe: 'begin' })));
     const watching = Promise.allSettled(reds.map(watchRoutes));
     const started = performance.now();
     await timed(first, '/run');
@@ -242,6 +254,7 @@ try {
     }
     seconds = (performance.now() - started) / 1000;
     isRunning = false;
+    delays = await Promise.all(reds.map(async ({ child }) => (await ask(child, { probe: 'end' })).p99));
     await watching;
   });
   const { rows: outcomes } = await client.query(
@@ -251,6 +264,7 @@ try {
   row('items of each Node-RED', '', outcomes.map(({ state, count }) => `${count} ${state}`).join(', '));
   row('most memory of each Node-RED: MB', '≤ 450', reds.map(({ pid = 0 }) => memoryOf(pid, 'VmHWM').toFixed(0)).join(', '));
   row(`editor routes during the run (${routeMs.length} requests), p99: ms`, '≤ 100', percentile(routeMs, 0.99).toFixed(0));
+  row('event-loop delay of each Node-RED during the run, p99: ms', '', delays.map((delay) => delay.toFixed(0)).join(', '));
   row(
     'CPU for each item, both Node-REDs + PostgreSQL: ms',
     '',
@@ -284,6 +298,10 @@ try {
   const third = await startRed('three', '', ca, large);
   const largeList = await timeFirstList(third);
   row(`first list of the inventory dialog, ${largeList.total} appliances: ms`, '≤ 2000', largeList.ms.toFixed(0));
+  await wait(5000);
+  const idleFrom = cpuOf(third.pid ?? 0);
+  await wait(IDLE_S * 1000);
+  row('idle, a Node-RED without an engine: share of a core', '', `${((cpuOf(third.pid ?? 0) - idleFrom) / IDLE_S / 10).toFixed(2)} %`);
   console.log(
     `\n\`node bench/fleet-scale.mjs\`, Node.js 24, Node-RED 5, ${cpus().length} cores, load ${busy} at the beginning.\n\n| work | goal | measured |\n|---|---|---|`,
   );

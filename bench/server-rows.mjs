@@ -73,7 +73,7 @@ function someList(size, delayMs, server) {
       core: async (/** @type {Rig} */ rig) => byItem(await rig.run('core', set, list), size.someSessions),
       ours: async (/** @type {Rig} */ rig) => byItem(await rig.run('ours', set, list), size.someSessions),
       bare: async (/** @type {Rig} */ rig) => {
-        const job = { by: 'bare', make: 'page', count: pages, pages, outstanding: BY_HAND, keep: true, warm: { ms: size.warmMs } };
+        const job = { by: 'bare', make: 'page', count: pages, pages, outstanding: BY_HAND, keep: true, warm };
         return byItem(await rig.run('bare', set, job), size.someSessions);
       },
     },

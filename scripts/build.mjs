@@ -3,13 +3,13 @@
 // tests; it is not published. The build writes beside dist/ and renames at the end, so that a running demo survives.
 import { performance } from 'node:perf_hooks';
 import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { buildEditor, readAreas } from './build-editor.mjs';
 import { bundlePackage } from './bundle.mjs';
 import { updateDocs } from './docs/index.mjs';
 import { createOperationInputs } from './operation-inputs.mjs';
+import { compiler } from './tools.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
@@ -19,11 +19,9 @@ const started = performance.now();
 
 for (const folder of [fresh, previous]) rmSync(folder, { recursive: true, force: true });
 
-// The compiler is started by its file, because `tsc` could be another program under npm.
-const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 const compiled = `${fresh}/compiled`;
 const folders = ['--outDir', compiled, '--declarationDir', fresh];
-const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig.json`, ...folders], { stdio: 'inherit' });
+const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig.build.json`, ...folders], { stdio: 'inherit' });
 if (status !== 0) process.exit(status ?? 1);
 
 await bundlePackage(root, fresh);

@@ -29,7 +29,7 @@ export function ensureBuilt() {
       'nodes',
       'icons',
       'package.json',
-      'tsconfig.json',
+      'tsconfig.build.json',
       'scripts/build.mjs',
       'scripts/build-editor.mjs',
       'scripts/bundle.mjs',
@@ -46,7 +46,7 @@ export function ensureBuilt() {
 export function ensureFleetBuilt() {
   ensureBuilt();
   installFleet();
-  const sources = ['coordinator', 'engine', 'icons', 'store', 'nodes', 'scripts', 'worker', 'package.json', 'tsconfig.json'];
+  const sources = ['coordinator', 'engine', 'icons', 'store', 'nodes', 'scripts', 'worker', 'package.json', 'tsconfig.build.json'];
   if (newest(['fleet/dist']) <= newest(sources.map((name) => `fleet/${name}`))) buildFleet();
 }
 

@@ -8,6 +8,7 @@ import { build, transform } from 'esbuild';
 /** What `package.json` names, and the process of a rehearsal. */
 const ENTRY_POINTS = [
   'nodes/gateway.ts',
+  'nodes/node-runtime.ts',
   'nodes/public-api.ts',
   'src/index.ts',
   'src/conformance/cli.ts',
@@ -16,6 +17,8 @@ const ENTRY_POINTS = [
   'src/simulator/copy/copy-process.ts',
 ];
 const TARGET = 'node20';
+/** Options of all builds. @type {import('esbuild').BuildOptions & { write: false }} */
+const COMMON = { bundle: true, packages: 'external', platform: 'node', target: TARGET, charset: 'utf8', write: false };
 /** Exports are getters in esbuild's CommonJS modules, which makes each call into another file slower. No source exports a `let`. */
 const PLAIN_EXPORTS = `module.exports = Object.assign(Object.defineProperty({}, '__esModule', { value: true }), module.exports);\n`;
 
@@ -25,23 +28,31 @@ const PLAIN_EXPORTS = `module.exports = Object.assign(Object.defineProperty({}, 
  */
 export async function bundlePackage(root, out) {
   const { outputFiles } = await build({
+    ...COMMON,
     absWorkingDir: root.replace(/\/$/, ''),
     entryPoints: ENTRY_POINTS,
     outdir: out,
     outbase: '.',
     chunkNames: 'chunks/[name]-[hash]',
-    bundle: true,
     splitting: true,
-    packages: 'external',
-    platform: 'node',
     format: 'esm',
-    target: TARGET,
-    charset: 'utf8',
-    write: false,
+    plugins: [{ name: 'registrations', setup: replaceRegistrations }],
   });
   for (const { path, text } of outputFiles) {
     const { code } = await transform(text, { format: 'cjs', platform: 'node', target: TARGET, charset: 'utf8' });
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, `${code}${PLAIN_EXPORTS}`);
   }
+}
+
+/**
+ * Replaces nodes/registrations.ts by the value of its function.
+ * @param {import('esbuild').PluginBuild} plugin
+ */
+function replaceRegistrations({ onLoad }) {
+  onLoad({ filter: /nodes.registrations\.ts$/ }, async ({ path }) => {
+    const { outputFiles } = await build({ ...COMMON, entryPoints: [path], format: 'esm' });
+    const { getRegistrations } = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0]?.text ?? '')}`);
+    return { contents: `export const getRegistrations = () => (${JSON.stringify(getRegistrations())});`, loader: 'js' };
+  });
 }

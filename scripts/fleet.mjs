@@ -3,17 +3,13 @@
 // stays fast. `node scripts/fleet.mjs test [file]` also runs its tests, on a Node.js that pg-boss supports.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { node24 } from './node24.mjs';
-import { installedFolder, root } from './tools.mjs';
+import { compiler, installedFolder, root } from './tools.mjs';
 
 const folder = join(root, 'fleet');
-
-/** Path of a program of the root package. Under npm, its name could mean another one. @param {string} name */
-const program = (name) => createRequire(import.meta.url).resolve(name);
 
 /** Installs the dependencies and gives the folder of the package. @returns {string} */
 export function installFleet() {
@@ -32,7 +28,7 @@ export function installFleet() {
 export function buildFleet() {
   installFleet();
   rmSync(join(folder, 'dist'), { recursive: true, force: true });
-  run(process.execPath, [program('typescript/bin/tsc'), '-p', join(folder, 'tsconfig.json')]);
+  run(process.execPath, [compiler, '-p', join(folder, 'tsconfig.build.json')]);
   run(process.execPath, [join(folder, 'scripts', 'build-editor.mjs')]);
   return folder;
 }
@@ -47,8 +43,8 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   buildFleet();
   const [what, ...more] = process.argv.slice(2);
   if (what === 'test') {
-    for (const project of ['tsconfig.test.json', 'nodes/editor/tsconfig.json'])
-      run(process.execPath, [program('typescript/bin/tsc'), '--noEmit', '-p', join(folder, project)]);
+    for (const project of ['tsconfig.json', 'nodes/editor/tsconfig.json'])
+      run(process.execPath, [compiler, '--noEmit', '-p', join(folder, project)]);
     run(node24(), [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...more]);
   }
 }

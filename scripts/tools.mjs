@@ -76,3 +76,6 @@ export function npm(args, cwd) {
   }
   return result.stdout;
 }
+
+/** The TypeScript compiler as a file for Node.js, because under npm `tsc` could be another program. */
+export const compiler = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');

@@ -44,8 +44,15 @@ export type { LeaseInformation, License, LicenseClient, NamedUser, NamedUserList
 export type { SessionRecord } from './areas/sessions/session-record';
 export type { BooleanText, UserRecord } from './areas/users/user-record';
 export type { Difference, FieldLocation, TreeComparison } from './change/compare';
-export type { EndedRun, GatewayOptionsFor } from './gateway-options';
-export { Gateway, type GatewayOptions, type RunOutcome, type RunArguments, type RunOptions, type RunOptionsWithoutParts } from './gateway';
+export type { EndedRun, GatewayOptionsFor } from './gateway/gateway-options';
+export {
+  Gateway,
+  type GatewayOptions,
+  type RunOutcome,
+  type RunArguments,
+  type RunOptions,
+  type RunOptionsWithoutParts,
+} from './gateway/gateway';
 export {
   credentialsFromEnvironment,
   credentialsFromFolder,
@@ -96,7 +103,7 @@ export { ERROR_CODES, type ErrorCode } from './model/error-codes';
 export type { ErrorReason } from './model/error-reasons';
 export type { Initiator } from './journal/record-writes';
 export type { JournalEntry } from './journal/journal-line';
-export type { BrokenLine as JournalFault, JournalVerification } from './journal/verify-journal';
+export type { JournalFault, JournalVerification } from './journal/verify-journal';
 export type { Progress, OperationContext, RawBody, ExclusiveCallOptions, LoginState, ReadOptions } from './model/operation-context';
 export type { Counters, CounterValues, Histogram } from './model/counters';
 export type { Finding, HostInfo, SupportInfo } from './model/operation-context';
@@ -105,7 +112,7 @@ export type { NumberOrPercent, Field, Fields, RawValue, RawInput, ParsedInput, F
 export type { JsonObject } from './model/json';
 export type { Area, OperationEffect, Operation, Operations } from './model/operation';
 export type { Query, Request } from './model/request';
-export type { Permissions, TextRule } from './model/rules';
+export type { Permissions, TextFormat } from './model/rules';
 export { trusted, safeMessage, type SafeMessage } from './model/safe-message';
 export { parseInput } from './model/input';
 export { redactSecrets } from './model/redaction';
@@ -117,8 +124,8 @@ export type { Translate } from './model/summary';
 export type { SummaryTexts, SummaryKey } from './model/summary-texts';
 export type { Download, FlowControl, Sink, Upload } from './model/stream';
 export type { RevertResult } from './snapshot/revert';
-export type { Snapshot, FolderSnapshotResult as SnapshotFolderResult } from './snapshot/take';
-export type { SerializedTree as ConfigurationTexts } from './snapshot/serialized-tree';
+export type { Snapshot, SnapshotFolderResult } from './snapshot/take';
+export type { ConfigurationTexts } from './snapshot/configuration-texts';
 export type { ConfigurationKind, VerificationLevel } from './transfer/content-check';
 export type { ExportedFile } from './transfer/export';
 export {
@@ -133,7 +140,7 @@ export {
   type HealthEvent,
   type LicenseEvent,
   type ReachabilityEvent,
-  type SentEvent,
+  type WatchEventMessage,
   type AccountEvent,
   type AuditEvent,
   type SessionsEvent,

@@ -6,7 +6,7 @@ import { closeWithConnections } from '../../src/simulator/closable-server';
 import { BenchmarkTree, toText } from './benchmark-tree';
 import { isObject, type Json } from '../../src/simulator/body-shape';
 import { type SimulatorOptions, resolveOptions } from '../../src/simulator/options';
-import { encodeSegment } from '../../src/simulator/url';
+import { encodePathSegment } from '../../src/simulator/url';
 import { generateSession } from '../../src/simulator/generated-sessions';
 
 /**
@@ -123,7 +123,7 @@ export async function startBenchmarkAppliance(
     if (method === 'DELETE') return tree.remove(path) ? NO_CONTENT : NOT_FOUND;
     const parsed = JSON.parse(Buffer.from(body, 'latin1').toString('utf8')) as Json;
     const fields = isObject(parsed) ? parsed : {};
-    return tree.put(method === 'POST' ? `${path}/${encodeSegment(toText(fields.name))}` : path, fields) ? WRITTEN : NOT_FOUND;
+    return tree.put(method === 'POST' ? `${path}/${encodePathSegment(toText(fields.name))}` : path, fields) ? WRITTEN : NOT_FOUND;
   }
 
   function reply(method: string, target: string, authorization: string, body: string): Buffer {

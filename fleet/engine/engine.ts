@@ -4,25 +4,28 @@ import { Coordinator } from '../coordinator/coordinator';
 import { createReport } from '../coordinator/report';
 import { Database, isDatabaseUnavailable, toDatabaseError } from '../store/database';
 import { LeaseCoordination } from '../store/lease-coordination';
-import { RunStore } from '../store/run-store';
+import { RunStore, type OpenFleetWork } from '../store/run-store';
 import type { ItemRow, RunRequest, RunRow } from '../store/rows';
 import { withSchemaLock, migrateSchema } from '../store/schema';
-import { hashTarget, InventoryFingerprint, toFleetKey, type FleetIdentity } from '../worker/fleet-identity';
-import { signItems } from '../worker/order-signature';
-import { ItemWorker, type ApplianceSource, type ItemKey } from '../worker/item-worker';
+import { hashFleetAppliance, InventoryFingerprint, encodeFleetKey, type FleetIdentity } from '../worker/fleet-identity';
+import { assertPlansSigned, assertItemsSigned, signRunItems } from '../worker/order-signature';
+import { ItemWorker, type ApplianceSource, type RunItemKey } from '../worker/item-worker';
 import { QueueWorker, type AnyQueueWorker, type JobResult } from './queue-worker';
 import { Heartbeat } from './heartbeat';
-import { getPreferredRange, type PriorityRange } from './appliance-share';
+import { getPreferredPriorityRange, type AppliancePriorityRange } from './appliance-share';
 import { JobQueues, SUPERVISE_SECONDS } from './job-queues';
 import { ReportDelivery, type ReportListener, type RunWithReport } from './report-delivery';
 
 const MAINTENANCE_MS = 10_000;
-const ACTIVITY_POLL_MS = 1000;
-/** Without runs, the queues are fetched only at every poll of this number. They may hold jobs of a dead process or of another program. */
+/** Number of polls between two fetches of the queues while there are no runs. */
 const IDLE_FETCH_POLLS = 60;
-/** Without runs, undelivered reports are searched for only at every poll of this number, because their node may never return. */
+/**
+ * Number of polls that search for undelivered reports while there are no runs. Later, only every poll of this number searches, because the
+ * node may never return.
+ */
 const IDLE_REPORT_POLLS = 5;
 const IDLE_SUPERVISE_MS = 60_000;
+const DELETE_LEASES_MS = 60_000;
 const DELETE_RUNS_MS = 600_000;
 /** Number of runs that one engine coordinates at the same time. */
 const MAX_LED_RUNS = 64;
@@ -35,9 +38,9 @@ const MAX_RETAINED_RUNS = 1000;
 const MAX_CLOSE_MS = 11_000;
 
 /** Twenty engines of this size fit into the 100 connections that PostgreSQL allows by default. */
-export const DEFAULT_CONNECTIONS = 4;
-export const DEFAULT_IN_FLIGHT = 16;
-export const DEFAULT_URGENT_IN_FLIGHT = 32;
+export const DEFAULT_DATABASE_CONNECTIONS = 4;
+export const DEFAULT_ITEMS_IN_FLIGHT = 16;
+export const DEFAULT_URGENT_ITEMS_IN_FLIGHT = 32;
 
 export interface EngineOptions {
   readonly url: string;
@@ -45,18 +48,18 @@ export interface EngineOptions {
   readonly appliances: ApplianceSource;
   readonly inFlight?: number | undefined;
   readonly urgentInFlight?: number | undefined;
-  /** Size of the connection pool; `DEFAULT_CONNECTIONS` by default. */
+  /** Size of the connection pool; `DEFAULT_DATABASE_CONNECTIONS` by default. */
   readonly connections?: number | undefined;
   readonly translate?: RunOptions['translate'];
   /** Called for errors that belong to no run, for example if the database is unavailable. */
   readonly onFault?: ((fault: GatewayError) => void) | undefined;
   /** Called every ten seconds with whether living engines of this fleet have different inventories. */
   readonly onInventoryCheck?: ((hasDifferences: boolean) => void) | undefined;
-  /** Called when the engine works, also after an error. */
+  /** Called when the engine starts to work, also after an error. */
   readonly onRecovered?: (() => void) | undefined;
 }
 
-export type NewRun = Omit<RunRequest, 'token' | 'origin' | 'fingerprint'>;
+export type NewFleetRun = Omit<RunRequest, 'token' | 'origin' | 'fingerprint'>;
 
 /** One process of a fleet. It starts and coordinates runs, works on items, and delivers reports. */
 export class Engine {
@@ -73,21 +76,27 @@ export class Engine {
   readonly #reportDelivery: ReportDelivery;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #fingerprint = new InventoryFingerprint();
-  #preferredRange: PriorityRange | undefined;
-  /** Whether the queues may have jobs. True after the start of the engine, because a dead process may have left some. */
-  #hasRuns = true;
+  #preferredRange: AppliancePriorityRange | undefined;
+  /** Whether the fleet has runs that are not over, so that the queues may have jobs. */
+  #hasRuns = false;
   #idlePolls = 0;
   #lastSupervised = -Infinity;
   #stopped = false;
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    this.database = new Database(options.url, options.connections ?? DEFAULT_CONNECTIONS);
-    const fleet = toFleetKey(options.fleet);
+    this.database = new Database(options.url, options.connections ?? DEFAULT_DATABASE_CONNECTIONS);
+    const fleet = encodeFleetKey(options.fleet);
     this.#queues = new JobQueues(this.database, fleet, (fault) => this.#reportFault(fault));
     this.store = new RunStore(this.database, this.#queues, fleet);
     this.coordination = new LeaseCoordination(this.database, this.id);
-    this.#heartbeat = new Heartbeat(this.store, this.id, () => this.fingerprint);
+    this.#heartbeat = new Heartbeat({
+      store: this.store,
+      holder: this.id,
+      getFingerprint: () => this.fingerprint,
+      onActivity: (activity) => this.#handleActivity(activity),
+      onFault: (fault) => this.#reportFault(fault),
+    });
     this.#worker = new ItemWorker({
       database: this.database,
       store: this.store,
@@ -131,21 +140,20 @@ export class Engine {
       throw toDatabaseError(thrown);
     }
     if (this.#stopped) return;
-    const { inFlight = DEFAULT_IN_FLIGHT, urgentInFlight = DEFAULT_URGENT_IN_FLIGHT } = this.#options;
+    const { inFlight = DEFAULT_ITEMS_IN_FLIGHT, urgentInFlight = DEFAULT_URGENT_ITEMS_IN_FLIGHT } = this.#options;
     const { names } = this.#queues;
-    this.#startQueueWorker(names.normal, inFlight, (key: ItemKey) => this.#worker.work(key));
-    this.#startQueueWorker(names.urgent, urgentInFlight, (key: ItemKey) => this.#worker.work(key));
+    this.#startQueueWorker(names.normal, inFlight, (key: RunItemKey) => this.#worker.work(key));
+    this.#startQueueWorker(names.urgent, urgentInFlight, (key: RunItemKey) => this.#worker.work(key));
     this.#startQueueWorker(names.runs, MAX_LED_RUNS, ({ run }: { run: string }) => this.#leadRun(run));
-    this.#repeatEvery(ACTIVITY_POLL_MS, () => this.#checkActivity());
     this.#repeatEvery(SUPERVISE_SECONDS * 1000, () => this.#supervise());
     this.#repeatEvery(DELETE_RUNS_MS, () => this.store.deleteOldRuns(RETAIN_RUNS_DAYS, MAX_RETAINED_RUNS));
     await this.store.deleteOldRuns(RETAIN_RUNS_DAYS, MAX_RETAINED_RUNS).catch((fault: unknown) => this.#reportFault(fault));
-    await this.#checkInventories().catch((fault: unknown) => this.#reportFault(fault));
+    this.#checkInventories();
+    this.#repeatEvery(DELETE_LEASES_MS, () => this.coordination.deleteExpired());
     this.#repeatEvery(MAINTENANCE_MS, async () => {
       this.#updateFingerprint();
-      await this.#checkInventories();
+      this.#checkInventories();
       if (this.#hasRuns) await this.store.requeueLostJobs();
-      await this.coordination.deleteExpired();
     });
     this.#options.onRecovered?.();
   }
@@ -157,27 +165,34 @@ export class Engine {
     return this.#coordinator.leadRun(id);
   }
 
-  /** Computes the fingerprint of the inventory, which may be reloaded at any time. A new fingerprint is published with the next heartbeat. */
+  /**
+   * Computes the fingerprint of the inventory, which may be reloaded at any time. A new fingerprint is published with the next heartbeat.
+   */
   #updateFingerprint(): void {
     this.#fingerprint.update(this.#options.appliances.listAppliances());
   }
 
-  async #checkInventories(): Promise<void> {
-    const engines = await this.store.listEngines();
-    this.#preferredRange = getPreferredRange(this.id, engines.get(this.fingerprint) ?? []);
-    this.#options.onInventoryCheck?.(new Set([...engines.keys(), this.fingerprint]).size > 1);
+  #checkInventories(): void {
+    const others = this.#heartbeat.otherEngines;
+    const alike = others.filter(({ fingerprint }) => fingerprint === this.fingerprint);
+    this.#preferredRange = getPreferredPriorityRange(this.id, [this.id, ...alike.map(({ id }) => id)]);
+    this.#options.onInventoryCheck?.(alike.length < others.length);
   }
 
-  /** Asks in one statement whether there are jobs or reports. An idle engine sends it in place of a fetch from each queue. */
-  async #checkActivity(): Promise<void> {
-    const { has_runs, has_reports } = await this.store.readActivity();
+  /** Wakes the queue workers if there are runs, and delivers reports. An idle engine polls the activity in place of each queue. */
+  #handleActivity({ has_runs, has_reports }: OpenFleetWork): void {
+    if (this.#stopped) return;
     this.#idlePolls = has_runs ? 0 : this.#idlePolls + 1;
     const wasActive = this.#hasRuns;
-    this.#hasRuns = has_runs || this.#idlePolls % IDLE_FETCH_POLLS === 0;
-    if (this.#hasRuns && !wasActive) this.#wakeAll();
+    this.#hasRuns = has_runs;
+    if (has_runs && !wasActive) this.#wakeAll();
+    if (this.#idlePolls % IDLE_FETCH_POLLS === IDLE_FETCH_POLLS - 1) for (const worker of this.#queueWorkers.values()) worker.fetchAll();
     // The poll after the last run still finds its report.
-    const shouldDeliver = has_runs || wasActive || (has_reports && this.#idlePolls % IDLE_REPORT_POLLS === 0);
-    if (shouldDeliver) await this.#reportDelivery.deliverPending();
+    const isReportPoll = this.#idlePolls <= IDLE_REPORT_POLLS || this.#idlePolls % IDLE_REPORT_POLLS === 0;
+    const shouldDeliver = has_runs || wasActive || (has_reports && isReportPoll);
+    (shouldDeliver ? this.#reportDelivery.deliverPending() : Promise.resolve())
+      .then(() => this.#options.onRecovered?.())
+      .catch((fault: unknown) => this.#reportFault(fault));
   }
 
   async #supervise(): Promise<void> {
@@ -199,15 +214,15 @@ export class Engine {
   }
 
   /** Starts a run. Errors: `CONFLICT` if a run with this id exists; `CONNECTION`. */
-  async startRun(newRun: NewRun): Promise<void> {
+  async startRun(newRun: NewFleetRun): Promise<void> {
     const { appliances } = this.#options;
     // A copied run of an approved plan keeps the targets that were planned.
     const items = newRun.items.map((item) => {
       const found = item.target === undefined ? appliances.findAppliance(item.appliance) : undefined;
-      return found ? { ...item, target: hashTarget(found) } : item;
+      return found ? { ...item, target: hashFleetAppliance(found) } : item;
     });
     const order = { ...newRun, token: randomUUID(), origin: this.id, fingerprint: this.fingerprint };
-    const request = { ...order, items: signItems(order, items, toFleetKey(this.#options.fleet), appliances.getSigningKey?.()) };
+    const request = { ...order, items: signRunItems(order, items, encodeFleetKey(this.#options.fleet), appliances.getSigningKey?.()) };
     const deadline = performance.now() + MAX_START_WAIT_MS;
     const isCreated = await this.database
       .retryUntilAvailable(
@@ -237,7 +252,7 @@ export class Engine {
   }
 
   /** Works on the items of a *fleet task*. The returned function ends this. Errors: `CONFLICT` if another node has this name. */
-  async serveTask(task: string, concurrency: number, work: (key: ItemKey) => Promise<JobResult>): Promise<() => Promise<void>> {
+  async serveTask(task: string, concurrency: number, work: (key: RunItemKey) => Promise<JobResult>): Promise<() => Promise<void>> {
     const queue = this.#queues.names.getTaskQueue(task);
     await this.#queues.createQueue(queue);
     if (this.#queueWorkers.has(queue)) {
@@ -256,19 +271,24 @@ export class Engine {
     };
   }
 
-  /** Starts a new run with those items of a finished run that are not ok, and returns their number. Errors: `CONFLICT`, `NOT_FOUND`. */
+  /**
+   * Starts a new run with those items of a finished run that are not ok, and returns their number. Errors: `BAD_CONFIG` if somebody changed
+   * the run in the database, `CONFLICT`, `NOT_FOUND`.
+   */
   async repeatFailed(id: string, newId: string): Promise<number> {
     const run = await this.#requireRun(id);
     if (run.state !== 'done') throw createConflict(safeMessage`The run ${id} is not over yet. Nothing was started. Cancel it, or wait.`);
     const remaining = (await this.store.listItems(id)).filter(({ state }) => state !== 'ok');
     if (remaining.length === 0) throw createConflict(safeMessage`All items of the run ${id} are ok, so there is nothing to repeat.`);
+    // The new run is signed again, so a changed run must not be copied.
+    assertItemsSigned(run, remaining, this.#options.appliances.getSigningKey?.());
     await this.startRun({ ...copyRun(run, remaining), id: newId, canary: 0, ends: [remaining.length], repeatOf: id });
     return remaining.length;
   }
 
   /**
    * Starts a run that sends at most what a dry run planned, on the same appliances with the same rollout options. Gives the number of
-   * appliances. Errors: `CONFLICT` if the plan is not complete, `NOT_FOUND`.
+   * appliances. Errors: `BAD_CONFIG` if somebody changed the plan in the database, `CONFLICT` if the plan is not complete, `NOT_FOUND`.
    */
   async approve(id: string, newId: string, by: string | null): Promise<number> {
     const run = await this.#requireRun(id);
@@ -278,8 +298,11 @@ export class Engine {
     if (run.stopped !== null)
       throw createConflict(safeMessage`The plan ${id} was stopped before it was complete. Nothing was started. Plan again.`);
     const items = await this.store.listItems(id);
-    if (!items.some(({ state }) => state === 'ok'))
-      throw createConflict(safeMessage`The plan ${id} failed on all its appliances, so there is nothing to start.`);
+    const planned = items.filter(({ state }) => state === 'ok');
+    if (planned.length === 0) throw createConflict(safeMessage`The plan ${id} failed on all its appliances, so there is nothing to start.`);
+    const key = this.#options.appliances.getSigningKey?.();
+    assertItemsSigned(run, items, key);
+    assertPlansSigned(run.fleet, planned, key);
     const plannedItems = items.map(({ appliance, input, target }) => ({
       appliance,
       input: input ?? undefined,
@@ -331,7 +354,7 @@ export class Engine {
       concurrency,
       work,
       mayHaveJobs: () => this.#hasRuns,
-      getPreferredRange: () => (queue === this.#queues.names.runs ? undefined : this.#preferredRange),
+      getPreferredPriorityRange: () => (queue === this.#queues.names.runs ? undefined : this.#preferredRange),
       onFault: (fault) => this.#reportFault(fault),
     });
     this.#queueWorkers.set(queue, queueWorker);
@@ -362,7 +385,7 @@ export class Engine {
 }
 
 /** Copies a run with only these of its items. */
-function copyRun(run: RunRow, items: readonly ItemRow[]): Omit<NewRun, 'id'> {
+function copyRun(run: RunRow, items: readonly ItemRow[]): Omit<NewFleetRun, 'id'> {
   return {
     kind: run.kind,
     operation: run.operation,

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
 import type { Database, SqlExecutor } from '../store/database';
-import type { ItemJob, JobSender, RunQueueKey } from '../store/run-store';
+import type { ItemJob, JobSender, RunQueueProperties } from '../store/run-store';
 import type { RunRow } from '../store/rows';
-import { toAppliancePriority } from './appliance-share';
+import { toPriorityOfAppliance } from './appliance-share';
 import { PG_BOSS_SCHEMA, hasSchema } from '../store/schema';
 
-/** Seconds without a heartbeat after which pg-boss gives a job to another worker. This is the minimum of pg-boss. */
+/** Seconds without a heartbeat after which pg-boss gives a job to another worker. pg-boss allows no shorter time. */
 export const HEARTBEAT_SECONDS = 10;
 export const SUPERVISE_SECONDS = 2;
 /** Retries that pg-boss allows for a job: unlimited in practice, because the run store decides when an item is finished. */
@@ -19,7 +19,7 @@ const MAX_FOUND_JOBS = 100_000;
 const LIVE_STATES = new Set(['created', 'retry', 'active']);
 
 /** The queue names of one fleet. They contain a hash of the fleet key, because pg-boss allows few characters. */
-export class QueueNames {
+class QueueNames {
   readonly normal: string;
   readonly urgent: string;
   /** Name of the coordinator queue. */
@@ -55,7 +55,7 @@ export class JobQueues implements JobSender {
   readonly #database: Database;
   readonly #createdQueues = new Set<string>();
 
-  /** `fleet` is the fleet key. */
+  /** Creates the queues of one fleet; `fleet` is the fleet key. */
   constructor(database: Database, fleet: string, onFault: (fault: Error) => void) {
     this.#database = database;
     this.names = new QueueNames(fleet);
@@ -120,11 +120,15 @@ export class JobQueues implements JobSender {
   async sendItems(sql: SqlExecutor, run: RunRow, jobs: readonly ItemJob[]): Promise<void> {
     const queue = this.names.getRunQueue(run);
     await this.createQueue(queue);
-    const queueJobs = jobs.map(({ id, run, index, appliance }) => ({ id, data: { run, index }, priority: toAppliancePriority(appliance) }));
+    const queueJobs = jobs.map(({ id, run, index, appliance }) => ({
+      id,
+      data: { run, index },
+      priority: toPriorityOfAppliance(appliance),
+    }));
     await this.boss.insert(queue, queueJobs, { db: this.#database.createBossExecutor(sql) });
   }
 
-  async findLostItemJobs(run: RunQueueKey, jobs: readonly string[]): Promise<string[]> {
+  async findLostItemJobs(run: RunQueueProperties, jobs: readonly string[]): Promise<string[]> {
     const queue = this.names.getRunQueue(run);
     await this.createQueue(queue);
     const queued = await this.boss.findJobs(queue, { data: { run: run.id }, queued: true, limit: MAX_FOUND_JOBS });

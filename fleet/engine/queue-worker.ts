@@ -1,18 +1,18 @@
 import { GatewayError, safeMessage } from '@gateway-admin/node-red';
 import type { Job, PgBoss } from 'pg-boss';
-import type { PriorityRange } from './appliance-share';
+import type { AppliancePriorityRange } from './appliance-share';
 import { HEARTBEAT_SECONDS } from './job-queues';
 
 const HEARTBEAT_MS = (HEARTBEAT_SECONDS * 1000) / 4;
 const MIN_PAUSE_MS = 50;
-/** After a job ends, others that end soon after it are waited for, so that one fetch replaces all of them. */
+/** How long to wait after a job ends. Other jobs may end meanwhile, and one fetch then replaces all of them. */
 const GATHER_MS = 20;
 const MAX_PAUSE_MS = 1000;
 
 /** Result of a job. `later`: the job must not run now, or another worker has it. `lost`: another worker took over the item and its job. */
 export type JobResult = 'done' | 'later' | 'lost';
 
-export interface QueueWorkerOptions<T> {
+interface QueueWorkerOptions<T> {
   readonly boss: PgBoss;
   readonly queue: string;
   /** Maximum number of jobs that run at the same time. */
@@ -21,12 +21,12 @@ export interface QueueWorkerOptions<T> {
   /** Returns false while the queue cannot have jobs, so that an idle engine sends no statements. */
   readonly mayHaveJobs: () => boolean;
   /** Returns the priorities of the jobs that this worker fetches first. */
-  readonly getPreferredRange: () => PriorityRange | undefined;
+  readonly getPreferredPriorityRange: () => AppliancePriorityRange | undefined;
   readonly onFault: (fault: unknown) => void;
 }
 
 /** A queue worker, whatever the type of its jobs. */
-export type AnyQueueWorker = Pick<QueueWorker<object>, 'busy' | 'wake' | 'stop' | 'stopHeartbeat' | 'flush'>;
+export type AnyQueueWorker = Pick<QueueWorker<object>, 'busy' | 'wake' | 'fetchAll' | 'stop' | 'stopHeartbeat' | 'flush'>;
 
 const isObject = (data: unknown): data is object => typeof data === 'object' && data !== null;
 
@@ -44,6 +44,8 @@ export class QueueWorker<T extends object> {
   readonly #inFlight = new Set<string>();
   #finished: string[] = [];
   #stopped = false;
+  /** Whether the queue is fetched even without runs. True at first, because a dead process may have left jobs. */
+  #shouldFetch = true;
   #endSleep: (() => void) | undefined;
   #gatherTimer: NodeJS.Timeout | undefined;
   #ended: Promise<void> | undefined;
@@ -69,6 +71,12 @@ export class QueueWorker<T extends object> {
     this.#endSleep?.();
   }
 
+  /** Fetches until the queue is empty, although the fleet has no runs. The queue may hold jobs of a dead process or of another program. */
+  fetchAll(): void {
+    this.#shouldFetch = true;
+    this.wake();
+  }
+
   /** Stops fetching jobs. Jobs in flight continue. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -86,25 +94,30 @@ export class QueueWorker<T extends object> {
     let pause = MIN_PAUSE_MS;
     while (!this.#stopped) {
       const free = concurrency - this.#inFlight.size;
+      const isActive = mayHaveJobs();
       let jobs: Job<T>[] = [];
       try {
         await this.#complete();
-        if (free > 0 && mayHaveJobs()) jobs = await this.#fetch(free);
+        if (free > 0 && (isActive || this.#shouldFetch)) {
+          jobs = await this.#fetch(free);
+          this.#shouldFetch &&= jobs.length > 0;
+        }
       } catch (fault) {
         this.#options.onFault(fault);
         pause = MAX_PAUSE_MS;
       }
       for (const job of jobs) void this.#run(job);
       if (jobs.length > 0) pause = MIN_PAUSE_MS;
-      if (jobs.length === 0 || jobs.length === free) await this.#sleep(this.#inFlight.size < concurrency ? pause : MAX_PAUSE_MS);
+      if (jobs.length === 0 || jobs.length === free)
+        await this.#sleep(this.#inFlight.size < concurrency && isActive ? pause : MAX_PAUSE_MS);
       if (jobs.length === 0) pause = Math.min(MAX_PAUSE_MS, pause * 1.5);
     }
     await this.flush();
   }
 
   async #fetch(batchSize: number): Promise<Job<T>[]> {
-    const { boss, queue, getPreferredRange } = this.#options;
-    const range = getPreferredRange();
+    const { boss, queue, getPreferredPriorityRange } = this.#options;
+    const range = getPreferredPriorityRange();
     const preferred = range ? await boss.fetch<T>(queue, { batchSize, ...range }) : [];
     return preferred.length > 0 ? preferred : boss.fetch<T>(queue, { batchSize });
   }

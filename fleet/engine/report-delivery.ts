@@ -21,13 +21,13 @@ export interface DeliveredReport extends RunWithReport {
 export interface ReportListener {
   /** The node name: the listener receives reports of runs that were started under it. */
   readonly name: string;
-  /** The node id. Reports of runs that this node started go to it first, even after it was renamed. */
+  /** The node id. Reports go first to the node that started the run, even after it was renamed. */
   readonly id?: string | undefined;
   report(delivered: DeliveredReport): void;
   progress?(progress: RunProgress): void;
 }
 
-export interface ReportDeliveryOptions {
+interface ReportDeliveryOptions {
   readonly store: RunStore;
   readonly holder: string;
   readonly loadReport: (id: string) => Promise<RunWithReport | undefined>;

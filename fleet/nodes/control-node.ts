@@ -14,7 +14,7 @@ import {
 } from '@gateway-admin/node-red/nodes';
 import type { Engine } from '../engine';
 import { getEngine } from './engine-node';
-import { readActor, copyErrorWithoutCause, readRunId } from './run-request';
+import { readActorOfMessage, copyErrorWithoutCause, readRunId } from './run-request';
 import { getStatusText, getTitleText } from './i18n';
 
 export const CONTROL_NODE_TYPE = 'gateway-fleet-control';
@@ -91,7 +91,7 @@ async function performAction(engine: Engine, action: ControlAction, message: Mes
   if (action === 'approve') {
     // The default id is the same each time, so a plan can be approved only once.
     const id = readRunId(as, () => `${run}~approved`);
-    return { run: id, payload: { run: id, planOf: run, total: await engine.approve(run, id, readActor(message).actor ?? null) } };
+    return { run: id, payload: { run: id, planOf: run, total: await engine.approve(run, id, readActorOfMessage(message).actor ?? null) } };
   }
   if (action === 'repeat-failed') {
     const id = readRunId(as, () => `${run}~${new Date().toISOString()}`);

@@ -1,7 +1,7 @@
 import type { Node, NodeAPI } from 'node-red';
 import { asGatewayError } from '@gateway-admin/node-red';
 import { createEarlyFailureEnvelope, onInput, toPlainFailure, translatorForPackage, type Message } from '@gateway-admin/node-red/nodes';
-import { endTask, createUnknownTaskError, toTaskOutcome } from '../worker/task-runner';
+import { completeFleetTask, createUnknownFleetTaskError, toFleetTaskOutcome } from '../worker/task-runner';
 import { getTitleText } from './i18n';
 
 export const DONE_NODE_TYPE = 'gateway-fleet-done';
@@ -26,5 +26,5 @@ export class DoneNode {
 /** Ends the task of a message. Errors: `BAD_INPUT` if the message does not belong to an open task. */
 function endTaskOfMessage(message: Message & { task?: unknown }): void {
   const { task } = message;
-  if (typeof task !== 'string' || !endTask(task, toTaskOutcome(message))) throw createUnknownTaskError();
+  if (typeof task !== 'string' || !completeFleetTask(task, toFleetTaskOutcome(message))) throw createUnknownFleetTaskError();
 }

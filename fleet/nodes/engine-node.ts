@@ -6,7 +6,7 @@ import {
   getInventoryById,
   NodeProperties,
   translatorForPackage,
-  shareBetweenProcesses,
+  shareInventoryStateBetweenProcesses,
   type InventoryNode,
 } from '@gateway-admin/node-red/nodes';
 import { Engine, type ReportListener } from '../engine';
@@ -124,7 +124,7 @@ export class EngineNode {
     // A deploy may have closed the node meanwhile.
     if (this.#closed as boolean) throw createClosedError();
     // The id is the same in every Node-RED with this flow.
-    this.#stopSharing = shareBetweenProcesses(engine.coordination, this.id);
+    this.#stopSharing = shareInventoryStateBetweenProcesses(engine.coordination, this.id);
     this.#database = toDatabaseKey(url);
     this.#warnAboutOtherDatabases();
     return engine;

@@ -21,7 +21,7 @@ export const STATUS_TEXTS = {
 } as const;
 
 /** Default titles of nodes and operations, for failures before any appliance was involved. */
-export const TITLE_TEXTS = {
+export const NODE_TITLE_TEXTS = {
   'run.title': 'fleet run',
   'task.title': 'fleet task',
   'done.title': 'fleet done',
@@ -57,6 +57,6 @@ export function getMessageText(red: NodeAPI, key: keyof typeof MESSAGE_TEXTS, va
   return translateText(red, key, MESSAGE_TEXTS[key], values);
 }
 
-export function getTitleText(red: NodeAPI, key: keyof typeof TITLE_TEXTS): string {
-  return translateText(red, key, TITLE_TEXTS[key]);
+export function getTitleText(red: NodeAPI, key: keyof typeof NODE_TITLE_TEXTS): string {
+  return translateText(red, key, NODE_TITLE_TEXTS[key]);
 }

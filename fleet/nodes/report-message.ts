@@ -3,7 +3,7 @@ import type { DeliveredReport } from '../engine';
 import { getMessageText } from './i18n';
 
 /** The properties of a report message. A report that may be a repetition is marked by `redelivered` and in its text. */
-export interface ReportMessage {
+interface ReportMessage {
   run: string;
   payload: DeliveredReport['data'];
   envelope: DeliveredReport['envelope'];

@@ -9,7 +9,7 @@ import {
   OperationSelector,
   onInput,
   normalizeMessage,
-  getNodeOrigin,
+  describeNodeAndFlow,
   toPlainFailure,
   NodeProperties,
   translatorForPackage,
@@ -19,10 +19,10 @@ import {
   type Message,
   type SendCallback,
 } from '@gateway-admin/node-red/nodes';
-import type { DeliveredReport, NewRun, RunProgress } from '../engine';
+import type { DeliveredReport, NewFleetRun, RunProgress } from '../engine';
 import { getEngine, listenToEngine } from './engine-node';
 import {
-  readActor,
+  readActorOfMessage,
   copyErrorWithoutCause,
   readRunId,
   toStorableInput,
@@ -134,7 +134,7 @@ export class RunNode {
       : getTitleText(this.#red, 'run.title');
   }
 
-  async #createRun(message: Message, config: NodeConfig, summary: { operation: string; selection: string }): Promise<NewRun> {
+  async #createRun(message: Message, config: NodeConfig, summary: { operation: string; selection: string }): Promise<NewFleetRun> {
     const { node } = await getEngine(config.engine);
     const choice = config.operations.select(message);
     const chosen = choice instanceof Promise ? await choice : choice;
@@ -165,7 +165,7 @@ export class RunNode {
       ...planRolloutParts(config.rollout, targets.length),
       node: this.#name,
       nodeId: this.#node.id,
-      initiator: { ...getNodeOrigin(this.#red, this.#node), ...readActor(message) },
+      initiator: { ...describeNodeAndFlow(this.#red, this.#node), ...readActorOfMessage(message) },
     };
   }
 
@@ -216,13 +216,13 @@ export class RunNode {
   }
 }
 
-/** Reads the inputs of the appliances, which are stored once if all are the same. */
+/** Reads the inputs of the appliances. Equal inputs are stored only once. */
 async function readInputs(
   chosen: SelectedOperation,
   message: Message,
   targets: readonly ApplianceTarget[],
   credentials: string | undefined,
-): Promise<Pick<NewRun, 'input' | 'items'>> {
+): Promise<Pick<NewFleetRun, 'input' | 'items'>> {
   const inputs = await Promise.all(
     targets.map(async ({ name }) =>
       toStorableInput(chosen.name, await chosen.inputReader.read({ ...message, appliance: name }), credentials),

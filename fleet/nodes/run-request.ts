@@ -11,7 +11,7 @@ import {
   type Operation,
 } from '@gateway-admin/node-red';
 import type { Message, NodeProperties } from '@gateway-admin/node-red/nodes';
-import type { NewRun } from '../engine';
+import type { NewFleetRun } from '../engine';
 import { toStorableJson, toStorableText } from '../store/storable-text';
 
 type JsonRecord = Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ export function readRolloutConfig(properties: NodeProperties): RolloutConfig {
 }
 
 /** Errors: `BAD_CONFIG`. */
-export function planRolloutParts(rollout: RolloutConfig, total: number): Pick<NewRun, 'canary' | 'ends' | 'maxFailures'> {
+export function planRolloutParts(rollout: RolloutConfig, total: number): Pick<NewFleetRun, 'canary' | 'ends' | 'maxFailures'> {
   const { canary, ends, maxFailures } = planRollout(rollout, total);
   return { canary, ends, maxFailures };
 }
@@ -103,7 +103,7 @@ export const copyErrorWithoutCause = ({ code, safeMessage: message, details }: G
   new GatewayError(code, message, details);
 
 /** Returns the person who asked for the change, from `msg.actor`. */
-export function readActor(message: Message): { actor?: string } {
+export function readActorOfMessage(message: Message): { actor?: string } {
   const { actor } = message as { actor?: unknown };
   return typeof actor === 'string' && actor !== '' ? { actor } : {};
 }

@@ -8,7 +8,7 @@ import {
   ManyAppliancesRunner,
   onInput,
   normalizeMessage,
-  getNodeOrigin,
+  describeNodeAndFlow,
   toPlainFailure,
   NodeProperties,
   translatorForPackage,
@@ -48,7 +48,7 @@ export class TaskNode {
   readonly #status: RunStatus;
   #stopServing: (() => Promise<void>) | undefined;
   #closed = false;
-  /** Set if another node has the same task name. */
+  /** The error if another node has the same task name. */
   #nameConflict: GatewayError | undefined;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, definition: NodeDef) {
@@ -144,7 +144,7 @@ export class TaskNode {
         ...planRolloutParts(rollout, targets.length),
         node: this.#name,
         nodeId: this.#node.id,
-        initiator: getNodeOrigin(this.#red, this.#node),
+        initiator: describeNodeAndFlow(this.#red, this.#node),
       });
       this.#status.showStarted(run, targets.length);
       done();

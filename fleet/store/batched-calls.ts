@@ -1,6 +1,6 @@
 import { isDatabaseUnavailable } from './database';
 
-/** Keeps a statement and its parameters short. */
+/** Maximum number of calls in a batch, which keeps the statement and its parameters short. */
 const MAX_BATCH_SIZE = 64;
 
 interface WaitingCall<I, O> {

@@ -21,7 +21,7 @@ interface Rows {
 }
 
 /** The database interface of pg-boss. */
-export interface PgBossExecutor {
+interface PgBossExecutor {
   executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
@@ -161,7 +161,7 @@ export function isDatabaseUnavailable(thrown: unknown): boolean {
 const interruptionDetails = new WeakSet<object>();
 
 /** Creates the error for work that sent nothing and may start again, because the database or a lease was lost. */
-export function createInterruptedError(code: 'ABORTED' | 'CONNECTION', message: GatewayError['safeMessage']): GatewayError {
+export function createDatabaseInterruptedError(code: 'ABORTED' | 'CONNECTION', message: GatewayError['safeMessage']): GatewayError {
   const error = new GatewayError(code, message, { sent: false });
   interruptionDetails.add(error.details);
   return error;
@@ -182,9 +182,9 @@ export function toDatabaseError(thrown: unknown): GatewayError {
       : DISK_ERROR.test(code)
         ? safeMessage`The database of the fleet cannot write${codeSuffix}. Nothing was sent. Check that the disk of PostgreSQL has free space.`
         : safeMessage`The database of the fleet cannot be reached${codeSuffix}. Nothing was sent. Check that PostgreSQL runs and that its address is right.`;
-    return createInterruptedError('CONNECTION', message);
+    return createDatabaseInterruptedError('CONNECTION', message);
   }
-  const message = (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, 200).replace(/\.$/, '');
+  const message = (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, 200).replace(/[.\s]+$/, '');
   return new GatewayError('BAD_CONFIG', safeMessage`The database of the fleet rejected a command${codeSuffix}: ${message}.`, {
     sent: false,
   });

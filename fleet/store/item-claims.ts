@@ -1,10 +1,10 @@
 import { BatchedCalls } from './batched-calls';
 import type { Database, SqlExecutor } from './database';
-import { isAliveSql, LIVING_ENGINES } from './heartbeat-sql';
+import { createIsAliveSql, LIVING_ENGINES_SQL } from './heartbeat-sql';
 import { getPreviousStates, isFailureState, isFinalState, type ItemState } from './item-states';
 import type { ClaimResult, ItemClaim, ItemOutcome, ItemRow, JsonRecord, RunRow } from './rows';
 import { FLEET_SCHEMA } from './schema';
-import { toJson, toStorableText } from './storable-text';
+import { serializeForDatabase, toStorableText } from './storable-text';
 
 interface ClaimRequest {
   readonly run: string;
@@ -50,34 +50,45 @@ export class ItemClaims {
     this.#releases = createChanges(RELEASE);
   }
 
-  /** See `RunStore.claimItem`. */
+  /** Claims an item, as `RunStore.claimItem` describes. */
   claim(request: ClaimRequest): Promise<ClaimResult> {
     return this.#claims.run(request);
   }
 
-  /** See `RunStore.markSending`. */
+  /** Marks an item before its first write, as `RunStore.markSending` describes. */
   markSending(claim: ItemClaim, before?: JsonRecord): Promise<boolean> {
     return this.#sends.run({ claim, values: { before } });
   }
 
-  /** See `RunStore.finishItem`. */
+  /** Stores the outcome of an item, as `RunStore.finishItem` describes. */
   finish(claim: ItemClaim, outcome: ItemOutcome): Promise<boolean> {
-    const { state, code, message, changed, data, plan, requests = 0, retries = 0, logins = 0 } = outcome;
+    const { state, code, message, changed, data, plan, planMac, requests = 0, retries = 0, logins = 0 } = outcome;
     const texts = { code: code && toStorableText(code), message: message && toStorableText(message) };
-    const values = { state, previous: getPreviousStates(state), changed, ...texts, data, plan, requests, retries, logins };
+    const values = {
+      state,
+      previous: getPreviousStates(state),
+      changed,
+      ...texts,
+      data,
+      plan,
+      plan_mac: planMac,
+      requests,
+      retries,
+      logins,
+    };
     return this.#outcomes.run({ claim, values });
   }
 
-  /** See `RunStore.releaseItem`. */
+  /** Returns an item to the queue, as `RunStore.releaseItem` describes. */
   release(claim: ItemClaim): Promise<boolean> {
     return this.#releases.run({ claim });
   }
 
-  /** Changes items of one run. Gives whether each claim was valid. */
+  /** Changes items of one run. Returns for each item whether its claim was valid. */
   async #changeAll(statement: string, changes: readonly ClaimedChange[]): Promise<boolean[]> {
     const indexes = changes.map(({ claim }) => claim.index);
     const records = changes.map(({ claim: { index, holder, attempt }, values }) => ({ index, holder, attempt, ...values }));
-    const parameters = [this.#fleet, changes[0]?.claim.run, indexes, toJson(records)];
+    const parameters = [this.#fleet, changes[0]?.claim.run, indexes, serializeForDatabase(records)];
     const rows = await this.#database.query<{ index: number; attempt: number }>(statement, parameters);
     const changed = new Set(rows.map(({ index, attempt }) => `${index} ${attempt}`));
     return changes.map(({ claim: { index, attempt } }) => changed.has(`${index} ${attempt}`));
@@ -147,12 +158,12 @@ const previousOf = (state: ItemState): string => quote(getPreviousStates(state))
 /** The items of one run. The list of indexes keeps the planner from reading the whole table. */
 const ITEMS = 'item.fleet = $1 AND item.run = $2 AND item.index = ANY ($3::int[])';
 
-/** All engines lock in the same order. */
+/** Locks the items in a fixed order, so that two engines cannot deadlock. */
 const LOCK_ITEMS = `SELECT index, state, holder FROM ${FLEET_SCHEMA}.item WHERE ${ITEMS} ORDER BY index FOR UPDATE`;
 
 const READ_RUN = `
   SELECT *, extract(epoch FROM now() - created)::float AS age,
-    ARRAY(SELECT other FROM unnest($3::text[]) AS other WHERE ${isAliveSql('other')}) AS living
+    ARRAY(SELECT other FROM unnest($3::text[]) AS other WHERE ${createIsAliveSql('other')}) AS living
   FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND id = $2`;
 
 const CLAIM_ITEMS = `
@@ -170,7 +181,7 @@ const DROP_JOBS = `
 /** The row lock lets only one of several engines with different inventories take over a run. */
 const ADOPT_RUN = `
   UPDATE ${FLEET_SCHEMA}.run SET fingerprint = $3
-  WHERE fleet = $1 AND id = $2 AND NOT EXISTS (SELECT FROM ${LIVING_ENGINES} AND value->>'fingerprint' = run.fingerprint) RETURNING id`;
+  WHERE fleet = $1 AND id = $2 AND NOT EXISTS (SELECT FROM ${LIVING_ENGINES_SQL} AND value->>'fingerprint' = run.fingerprint) RETURNING id`;
 
 /** Changes items whose claim is still valid. `columns` are those of `given`, beside the claim. */
 const createChange = (columns: string, set: string, from: string): string => `
@@ -187,7 +198,8 @@ const MARK_SENDING = createChange(
 
 const RELEASE = createChange('', `state = 'waiting', holder = NULL`, `IN (${previousOf('waiting')})`);
 
-const OUTCOME_COLUMNS = 'changed boolean, code text, message text, data jsonb, plan jsonb, requests int, retries int, logins int';
+const OUTCOME_COLUMNS =
+  'changed boolean, code text, message text, data jsonb, plan jsonb, plan_mac text, requests int, retries int, logins int';
 const SET_OUTCOME = OUTCOME_COLUMNS.split(', ')
   .map((column) => column.split(' ')[0] ?? '')
   .map((name) => `${name} = given.${name}`)

@@ -9,7 +9,7 @@ import {
   type AssertHeld,
 } from '@gateway-admin/node-red';
 import { BatchedCalls } from './batched-calls';
-import { toDatabaseError, createInterruptedError, type Database } from './database';
+import { toDatabaseError, createDatabaseInterruptedError, type Database } from './database';
 import { ElapsedTime } from './elapsed-time';
 import { FLEET_SCHEMA } from './schema';
 
@@ -18,7 +18,10 @@ const WAITER_TTL_MS = 10_000;
 const LEASE_TTL_MS = 60_000;
 /** A lease is renewed four times in its lifetime, and at least this often. */
 const MAX_RENEWAL_INTERVAL_MS = 5000;
-/** The holder relies on its lease for this fraction of the lifetime after a renewal. A write that is sent then arrives before the lease expires. */
+/**
+ * The holder relies on its lease for this fraction of the lifetime after a renewal. A write that is sent then arrives before the lease
+ * expires.
+ */
 const ASSUMED_HELD_FRACTION = 0.5;
 const MIN_POLL_MS = 20;
 const MAX_POLL_MS = 500;
@@ -97,9 +100,9 @@ export class LeaseCoordination implements Coordination {
     }
   }
 
-  /** Deletes expired leases and values. */
+  /** Deletes expired leases and values. `is_over` cannot use the index of the expiry, so the first condition selects the rows. */
   async deleteExpired(): Promise<void> {
-    await this.#database.query(`DELETE FROM ${FLEET_SCHEMA}.lease WHERE ${FLEET_SCHEMA}.is_over(expires)`);
+    await this.#database.query(`DELETE FROM ${FLEET_SCHEMA}.lease WHERE expires < now() AND ${FLEET_SCHEMA}.is_over(expires)`);
   }
 
   async #acquire(key: string, leaseMs: number, { signal, onWait, abortMessage }: ExclusiveOptions): Promise<Lease> {
@@ -146,7 +149,7 @@ interface LeaseOptions {
   readonly key: string;
   readonly ticket: number;
   readonly leaseMs: number;
-  /** Measures the time since the lease was requested. */
+  /** The time since the lease was requested. */
   readonly sinceRequest: ElapsedTime;
 }
 
@@ -165,7 +168,7 @@ class Lease {
     this.ticket = options.ticket;
   }
 
-  /** Errors: those of the database. */
+  /** Renews the lease. Errors: those of the database. */
   async renew(): Promise<void> {
     const { key, ticket, leaseMs } = this.#options;
     const sinceRequest = new ElapsedTime();
@@ -175,7 +178,10 @@ class Lease {
     else this.#sinceRenewal = sinceRequest;
   }
 
-  /** Checks that the lease is still held. Errors: `ABORTED` if another process may hold it by now; `CONNECTION` if the database does not respond. */
+  /**
+   * Checks that the lease is still held. Errors: `ABORTED` if another process may hold it by now; `CONNECTION` if the database does not
+   * respond.
+   */
   async assertHeld(): Promise<void> {
     if (!this.#isLost && this.#sinceRenewal.ms < this.#options.leaseMs * ASSUMED_HELD_FRACTION) return;
     try {
@@ -183,7 +189,7 @@ class Lease {
     } catch (thrown) {
       throw toDatabaseError(thrown);
     }
-    if (this.#isLost) throw createInterruptedError('ABORTED', LEASE_LOST);
+    if (this.#isLost) throw createDatabaseInterruptedError('ABORTED', LEASE_LOST);
   }
 }
 

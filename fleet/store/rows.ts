@@ -1,12 +1,12 @@
 import type { PlannedRequest } from '@gateway-admin/node-red';
 import type { ItemState } from './item-states';
 
-export type RunState = 'running' | 'paused' | 'done';
+export type FleetRunState = 'running' | 'paused' | 'done';
 export type StopReason = 'canary' | 'failures' | 'cancelled';
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
 /** What a run executes: one operation, or the flow behind a *fleet task* node. */
-export type RunKind = 'operation' | 'task';
+type RunKind = 'operation' | 'task';
 
 /** A new run. It contains no secrets and no addresses. */
 export interface RunRequest {
@@ -52,7 +52,7 @@ export interface RequestedItem {
   readonly input?: JsonRecord | undefined;
   /** Hash of the appliance name and host; undefined if the inventory does not have the appliance. */
   readonly target?: string | undefined;
-  /** HMAC of the item, see `signItems`. */
+  /** HMAC of the item, see `signRunItems`. */
   readonly mac?: string | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface RunRow {
   readonly max_failures: number | null;
   readonly total: number;
   readonly failed: number;
-  readonly state: RunState;
+  readonly state: FleetRunState;
   readonly stopped: StopReason | null;
   readonly node: string;
   readonly node_id: string | null;
@@ -121,6 +121,8 @@ export interface ItemRow {
   readonly message: string | null;
   readonly data: unknown;
   readonly plan: PlannedRequest[] | null;
+  /** HMAC of the plan of a dry run, see `signPlan`. */
+  readonly plan_mac: string | null;
   /** What was read from the appliance before the first write. */
   readonly before: JsonRecord | null;
   readonly requests: number;
@@ -136,6 +138,7 @@ export interface ItemOutcome {
   readonly message?: string | undefined;
   readonly data?: unknown;
   readonly plan?: PlannedRequest[] | undefined;
+  planMac?: string | undefined;
   readonly requests?: number | undefined;
   readonly retries?: number | undefined;
   readonly logins?: number | undefined;
@@ -151,7 +154,7 @@ export interface ItemClaim {
 
 /** The result of an attempt to claim an item. */
 export type ClaimResult =
-  /** The item is finished, skipped, or must not start now. */
+  /** No claim: the item is finished, skipped, or must not start now. */
   | { readonly kind: 'over' }
   /** Another living worker has claimed the item. */
   | { readonly kind: 'held' }
@@ -161,7 +164,7 @@ export type ClaimResult =
 
 export interface RunProgress {
   readonly run: string;
-  readonly state: RunState;
+  readonly state: FleetRunState;
   readonly stopped: StopReason | null;
   readonly total: number;
   readonly ok: number;

@@ -1,11 +1,11 @@
 import { toDatabaseError, type Database, type SqlExecutor } from './database';
 import type { ReportRecipient, ClaimResult, ItemClaim, ItemOutcome, ItemRow, JsonRecord, RunRequest, RunProgress, RunRow } from './rows';
 import { FLEET_SCHEMA } from './schema';
-import { HEARTBEAT_KEY_PREFIX, isAliveSql, LIVING_ENGINES } from './heartbeat-sql';
+import { HEARTBEAT_KEY_PREFIX, createIsAliveSql, LIVING_ENGINES_SQL } from './heartbeat-sql';
 import { ItemClaims } from './item-claims';
 import { getPreviousStates } from './item-states';
 import { readFleetMetrics } from './metrics';
-import { toJson, toStorableText } from './storable-text';
+import { serializeForDatabase, toStorableText } from './storable-text';
 
 /** A job in the queue for one item. */
 export interface ItemJob {
@@ -20,28 +20,37 @@ export interface JobSender {
   sendItems(sql: SqlExecutor, run: RunRow, jobs: readonly ItemJob[]): Promise<void>;
   sendCoordinator(sql: SqlExecutor, run: string, job: string): Promise<void>;
   /** Ids of the item jobs of a run that the queue no longer has, or has finished. */
-  findLostItemJobs(run: RunQueueKey, jobs: readonly string[]): Promise<string[]>;
+  findLostItemJobs(run: RunQueueProperties, jobs: readonly string[]): Promise<string[]>;
   isCoordinatorJobLost(job: string): Promise<boolean>;
 }
 
 /** What an engine has to do in its fleet. */
-export interface FleetActivity {
+export interface OpenFleetWork {
   readonly has_runs: boolean;
   readonly has_reports: boolean;
 }
 
+/** An engine that counts as alive, and the fingerprint of its inventory. */
+export interface LivingEngine {
+  readonly id: string;
+  readonly fingerprint: string;
+}
+
 /** Result of a step of the coordinator. */
-export interface StepResult {
+export interface CoordinatorStepResult {
   readonly isOver: boolean;
   readonly hasNewJobs: boolean;
 }
 
-/** The properties of a run that decide its queue. */
-export type RunQueueKey = Pick<RunRow, 'id' | 'kind' | 'operation' | 'urgent'>;
+/** The properties of a run that determine its queue. */
+export type RunQueueProperties = Pick<RunRow, 'id' | 'kind' | 'operation' | 'urgent'>;
 
 /** A missing job is replaced if its run is older than this. */
 const ORPHANED_AFTER = '30 s';
-/** Maximum number of unfinished jobs of a run in the queue. Fetching from a long queue is slow, so the coordinator queues only this many jobs at a time. */
+/**
+ * Maximum number of unfinished jobs of a run in the queue. Fetching from a long queue is slow, so the coordinator queues only this many
+ * jobs at a time.
+ */
 const MAX_OPEN_JOBS = 1000;
 const IS_OPEN = `state IN ('waiting', 'claimed', 'sending')`;
 
@@ -72,13 +81,18 @@ export class RunStore {
         request.token,
         request.kind,
         request.operation,
-        toJson(request.input),
+        serializeForDatabase(request.input),
         toStorableText(request.selection),
         request.credentials ?? null,
       ],
       ...[request.dryRun, request.urgent, request.withData, request.repeats, request.canary, [...request.ends]],
       ...[Number.isFinite(request.maxFailures) ? request.maxFailures : null, request.items.length, request.node, request.origin],
-      ...[toJson(request.initiator), request.repeatOf ?? null, request.nodeId ?? null, request.approved ? toJson(request.approved) : null],
+      ...[
+        serializeForDatabase(request.initiator),
+        request.repeatOf ?? null,
+        request.nodeId ?? null,
+        request.approved ? serializeForDatabase(request.approved) : null,
+      ],
       ...[this.#fleet, request.fingerprint],
     ]);
     const [row] = rows;
@@ -91,7 +105,7 @@ export class RunStore {
       return same.rows.length === 1;
     }
     const names = request.items.map(({ appliance }) => appliance);
-    const inputs = request.items.map(({ input }) => (input === undefined ? null : toJson(input)));
+    const inputs = request.items.map(({ input }) => (input === undefined ? null : serializeForDatabase(input)));
     await sql.query(
       `INSERT INTO ${FLEET_SCHEMA}.item (fleet, run, index, appliance, input, target, mac)
        SELECT $1, $2, (position - 1)::int, appliance, input::jsonb, target, mac
@@ -113,7 +127,10 @@ export class RunStore {
     return this.#claims.claim({ run, index, holder, fingerprint });
   }
 
-  /** Records that the first write is about to be sent, with what was read before it. False if the claim is no longer valid; then nothing may be sent. */
+  /**
+   * Records that the first write is about to be sent, with what was read before it. False if the claim is no longer valid; then nothing may
+   * be sent.
+   */
   markSending(claim: ItemClaim, before?: JsonRecord): Promise<boolean> {
     return this.#claims.markSending(claim, before);
   }
@@ -134,8 +151,8 @@ export class RunStore {
     await this.#claims.release(claim);
   }
 
-  /** One step of the coordinator: skips items of a stopped run and sends jobs for the next batch. */
-  advanceRun(id: string): Promise<StepResult> {
+  /** Performs one step of the coordinator: skips items of a stopped run, and sends jobs for the next batch. */
+  advanceRun(id: string): Promise<CoordinatorStepResult> {
     return this.#database.transaction(async (sql) => {
       const runs = await sql.query<RunRow>(`SELECT * FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND id = $2 FOR UPDATE`, [this.#fleet, id]);
       const [run] = runs.rows;
@@ -173,7 +190,7 @@ export class RunStore {
 
   /** Sends new jobs for open items and runs whose jobs are missing, for example after the database was restored. */
   async requeueLostJobs(): Promise<void> {
-    for (const run of await this.#database.query<RunQueueKey & { job: string | null }>(SELECT_OLDER_OPEN_RUNS, [this.#fleet])) {
+    for (const run of await this.#database.query<RunQueueProperties & { job: string | null }>(SELECT_OLDER_OPEN_RUNS, [this.#fleet])) {
       const items = await this.#database.query<{ job: string }>(SELECT_UNHELD_JOBS, [this.#fleet, run.id]);
       const jobs = items.map(({ job }) => job);
       const lostJobs = jobs.length > 0 ? await this.#jobSender.findLostItemJobs(run, jobs) : [];
@@ -191,10 +208,20 @@ export class RunStore {
     await this.#database.query(DELETE_OLD_RUNS, [days, maxPerNode, this.#fleet]);
   }
 
-  /** Marks a process as alive for this many seconds. */
-  async recordHeartbeat(holder: string, seconds: number, fingerprint: string): Promise<void> {
+  /** Marks a process as alive for this many seconds. Gives the engines that were alive before, and what the fleet has to do. */
+  async recordHeartbeat(
+    holder: string,
+    seconds: number,
+    fingerprint: string,
+  ): Promise<OpenFleetWork & { readonly engines: readonly LivingEngine[] }> {
     const value = JSON.stringify({ fleet: this.#fleet, fingerprint });
-    await this.#database.query(UPSERT_HEARTBEAT, [HEARTBEAT_KEY_PREFIX + holder, holder, seconds, value]);
+    const [row] = await this.#database.query<OpenFleetWork & { engines: LivingEngine[] } & Record<string, unknown>>(RECORD_HEARTBEAT, [
+      this.#fleet,
+      holder,
+      seconds,
+      value,
+    ]);
+    return row ?? { ...NO_ACTIVITY, engines: [] };
   }
 
   /** Ids of the living engines of this fleet, grouped by the fingerprint of their inventory. */
@@ -204,9 +231,9 @@ export class RunStore {
   }
 
   /** Whether the fleet has runs that are not over, and whether it has reports that were not delivered. */
-  async readActivity(): Promise<FleetActivity> {
-    const [activity] = await this.#database.query<FleetActivity & Record<string, unknown>>(READ_ACTIVITY, [this.#fleet]);
-    return activity ?? { has_runs: false, has_reports: false };
+  async readActivity(): Promise<OpenFleetWork> {
+    const [activity] = await this.#database.query<OpenFleetWork & Record<string, unknown>>(READ_ACTIVITY, [this.#fleet]);
+    return activity ?? NO_ACTIVITY;
   }
 
   async removeHeartbeat(holder: string): Promise<void> {
@@ -256,10 +283,10 @@ export class RunStore {
     );
   }
 
-  /** The plan of a dry run for one appliance; undefined if planning failed there. */
-  async findPlan(run: string, appliance: string): Promise<ItemRow['plan'] | undefined> {
-    const sql = `SELECT plan FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND appliance = $3 AND state = 'ok' ORDER BY index LIMIT 1`;
-    return (await this.#database.query<Pick<ItemRow, 'plan'>>(sql, [this.#fleet, run, appliance]))[0]?.plan;
+  /** The item of a dry run for one appliance, with its plan; undefined if planning failed there. */
+  async findPlannedItem(run: string, appliance: string): Promise<ItemRow | undefined> {
+    const sql = `SELECT * FROM ${FLEET_SCHEMA}.item WHERE fleet = $1 AND run = $2 AND appliance = $3 AND state = 'ok' ORDER BY index LIMIT 1`;
+    return (await this.#database.query<ItemRow & Record<string, unknown>>(sql, [this.#fleet, run, appliance]))[0];
   }
 
   listProgress(runs: readonly string[]): Promise<RunProgress[]> {
@@ -332,7 +359,7 @@ const SELECT_OLDER_OPEN_RUNS = `
 
 const SELECT_UNHELD_JOBS = `
   SELECT job FROM ${FLEET_SCHEMA}.item
-  WHERE fleet = $1 AND run = $2 AND ${IS_OPEN} AND job IS NOT NULL AND NOT ${isAliveSql(`coalesce(item.holder, '')`)}`;
+  WHERE fleet = $1 AND run = $2 AND ${IS_OPEN} AND job IS NOT NULL AND NOT ${createIsAliveSql(`coalesce(item.holder, '')`)}`;
 
 const CLEAR_JOBS = `UPDATE ${FLEET_SCHEMA}.item SET job = NULL WHERE fleet = $1 AND run = $2 AND ${IS_OPEN} AND job = ANY ($3)`;
 
@@ -341,24 +368,30 @@ const REPLACE_COORDINATOR_JOB = `
   UPDATE ${FLEET_SCHEMA}.run SET job = gen_random_uuid()
   WHERE fleet = $1 AND id = $2 AND state <> 'done' AND job IS NOT DISTINCT FROM $3 RETURNING job`;
 
-const UPSERT_HEARTBEAT = `
-  INSERT INTO ${FLEET_SCHEMA}.lease (key, ticket, holder, held, value, expires)
-  VALUES ($1, 0, $2, true, $4::jsonb, clock_timestamp() + $3 * interval '1 s')
-  ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires, value = excluded.value`;
-
-const LIST_ENGINES = `SELECT value->>'fingerprint' AS fingerprint, array_agg(holder) AS engines FROM ${LIVING_ENGINES} GROUP BY 1`;
+const LIST_ENGINES = `SELECT value->>'fingerprint' AS fingerprint, array_agg(holder) AS engines FROM ${LIVING_ENGINES_SQL} GROUP BY 1`;
 
 const READ_ACTIVITY = `
   SELECT EXISTS (SELECT FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND state <> 'done') AS has_runs,
     EXISTS (SELECT FROM ${FLEET_SCHEMA}.run WHERE fleet = $1 AND state = 'done' AND reported IS NULL) AS has_reports`;
 
+const NO_ACTIVITY: OpenFleetWork = { has_runs: false, has_reports: false };
+
+/** A single statement, because each further statement would cost an idle engine more than its work. */
+const RECORD_HEARTBEAT = `
+  WITH beat AS (
+    INSERT INTO ${FLEET_SCHEMA}.lease (key, ticket, holder, held, value, expires)
+    VALUES ('${HEARTBEAT_KEY_PREFIX}' || $2::text, 0, $2, true, $4::jsonb, clock_timestamp() + $3 * interval '1 s')
+    ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires, value = excluded.value)
+  ${READ_ACTIVITY},
+    (SELECT coalesce(json_agg(json_build_object('id', holder, 'fingerprint', value->>'fingerprint')), '[]') FROM ${LIVING_ENGINES_SQL}) AS engines`;
+
 /** Returns the SQL condition for a report that this holder may deliver, because no other living process delivers it. */
 const isReportFreeSql = (holder: string): string =>
-  `reported IS NULL AND (reported_by IS NULL OR reported_by = ${holder} OR NOT ${isAliveSql('run.reported_by')})`;
+  `reported IS NULL AND (reported_by IS NULL OR reported_by = ${holder} OR NOT ${createIsAliveSql('run.reported_by')})`;
 
 const SELECT_UNREPORTED = `
   SELECT id, node, node_id FROM ${FLEET_SCHEMA}.run
-  WHERE fleet = $4 AND state = 'done' AND ${isReportFreeSql('$1')} AND (node = ANY ($2) OR node_id = ANY ($3)) AND (origin = $1 OR NOT ${isAliveSql('run.origin')})
+  WHERE fleet = $4 AND state = 'done' AND ${isReportFreeSql('$1')} AND (node = ANY ($2) OR node_id = ANY ($3)) AND (origin = $1 OR NOT ${createIsAliveSql('run.origin')})
   ORDER BY ended`;
 
 const CLAIM_REPORT = `

@@ -116,11 +116,15 @@ const MIGRATIONS: readonly string[] = [
   -- HMAC of the order with a key that is not in the database.
   ALTER TABLE ${FLEET_SCHEMA}.item ADD COLUMN mac text;
   `,
+  `
+  -- HMAC of the plan of a dry run with the same key.
+  ALTER TABLE ${FLEET_SCHEMA}.item ADD COLUMN plan_mac text;
+  `,
 ];
 
 const LOCK_SQL = `SELECT pg_advisory_xact_lock(hashtext('${FLEET_SCHEMA}'))`;
 
-/** Runs work that creates tables while no other process does, because processes may start at the same time. */
+/** Runs work that creates tables, in only one process at a time, because several processes may start together. */
 export async function withSchemaLock(database: Database, work: () => Promise<void>): Promise<void> {
   await database.transaction(async (sql) => {
     await sql.query(LOCK_SQL);

@@ -4,7 +4,7 @@ import { BatchedCalls } from '../store/batched-calls';
 const createUnavailable = (): Error => Object.assign(new Error('The database is away.'), { code: '57P01' });
 
 describe('BatchedCalls', () => {
-  it('executes calls of one turn together and gives each its own output', async () => {
+  it('BatchedCalls executes the calls of one event loop turn together, and gives each its own output', async () => {
     const batches: number[][] = [];
     const calls = new BatchedCalls<number, number>(async (inputs) => {
       batches.push([...inputs]);
@@ -15,7 +15,7 @@ describe('BatchedCalls', () => {
     expect(batches).toEqual([[1, 2, 3], [4]]);
   });
 
-  it('never joins a batch that has started', async () => {
+  it('BatchedCalls adds no call to a batch that has started', async () => {
     const batches: string[][] = [];
     const late: Promise<string>[] = [];
     const calls = new BatchedCalls<string, string>(async (inputs) => {
@@ -28,7 +28,7 @@ describe('BatchedCalls', () => {
     expect(batches).toEqual([['first'], ['second', 'third']]);
   });
 
-  it('puts inputs of different groups into different batches of at most 64', async () => {
+  it('BatchedCalls puts inputs of different groups into different batches of at most 64', async () => {
     const sizes: string[] = [];
     const calls = new BatchedCalls<number, number>(
       async (inputs) => {
@@ -42,7 +42,7 @@ describe('BatchedCalls', () => {
     expect(sizes).toEqual(['64 0', '64 1', '11 0', '11 1']);
   });
 
-  it('repeats each call alone if the database rejects a batch, so that only the rejected call fails', async () => {
+  it('BatchedCalls repeats each call alone if the database rejects a batch, so that only the rejected call fails', async () => {
     const batches: number[][] = [];
     const calls = new BatchedCalls<number, number>(async (inputs) => {
       batches.push([...inputs]);
@@ -54,7 +54,7 @@ describe('BatchedCalls', () => {
     expect(await calls.run(4)).toBe(4);
   });
 
-  it('lets all calls of a batch fail while the database is away, because each of them waits for it', async () => {
+  it('BatchedCalls fails all calls of a batch while the database is unavailable', async () => {
     let attempts = 0;
     const calls = new BatchedCalls<number, number>(async () => {
       attempts++;

@@ -33,7 +33,7 @@ describe('EmbeddedPostgres', () => {
     writeFileSync(join(folder, 'gateway-fleet-postgres', 'data', 'PG_VERSION'), '12\n');
     try {
       await expect(createEmbeddedPostgres(folder).start()).rejects.toThrow(
-        /is of PostgreSQL 12, but the installed version is \d+\. Reinstall/,
+        /is of PostgreSQL 12, but the installed version is \d+\. Move the data .*#upgrade-the-embedded-postgresql/,
       );
     } finally {
       rmSync(folder, { recursive: true, force: true });

@@ -4,7 +4,7 @@ import { expectFailure } from '../../test/helpers/simulated-appliance';
 import type { DeliveredReport, ReportListener } from '../engine';
 import { ReportDelivery } from '../engine/report-delivery';
 import { RunStore } from '../store/run-store';
-import { toFleetKey } from '../worker/fleet-identity';
+import { encodeFleetKey } from '../worker/fleet-identity';
 import { TEST_FLEET, TestFleet, ROLE_PATH, ENSURE_INPUT, waitUntil, type FleetMember, NO_JOBS } from './support/test-fleet';
 import { dumpRows, startPostgres, type TestPostgres } from './support/postgres';
 
@@ -15,13 +15,13 @@ let one: FleetMember;
 let other: FleetMember;
 let runs = 0;
 
+/** Either engine may get an item that needs the password. */
+const secrets = { people: { password: 'planted-S3cret' } };
+
 beforeAll(async () => {
   postgres = await startPostgres();
   bench = await TestFleet.start(await postgres.createDatabase(), COUNT);
-  [one, other] = await Promise.all([
-    bench.startMember({ secrets: { people: { password: 'planted-S3cret' } } }),
-    bench.startMember({ node: 'other' }),
-  ]);
+  [one, other] = await Promise.all([bench.startMember({ secrets }), bench.startMember({ secrets, node: 'other' })]);
 });
 afterEach(() => bench.reset());
 afterAll(async () => {
@@ -48,15 +48,19 @@ const failWrites = (...indices: number[]): void => {
 const countWritten = (): number => [...bench.countWritesByAppliance().values()].filter((count) => count > 0).length;
 
 describe('a run with two engines', () => {
-  it('two engines share a run: each appliance is written once, both processes take part, and one report is sent', async () => {
+  it('two engines share a run, write to each appliance once and send one report', async () => {
+    const listHolders = async (id: string): Promise<Set<string | null>> =>
+      new Set((await one.engine.store.listItems(id)).flatMap(({ holder }) => holder ?? []));
+    // The other engine polls for runs, so no write may end before it has claimed an item.
+    const bothWork = waitUntil(async () => (await listHolders(`run-${runs - 1}`)).size === 2);
+    for (const appliance of bench.fleet.appliances) appliance.fault({ match: isPut, until: bothWork });
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT);
     expect(data).toMatchObject({ total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 });
     expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
     expect(data.results[7]).toMatchObject({ appliance: 'vpn-008', ok: true, changed: true });
     expect(envelope).toMatchObject({ ok: true, operation: 'config.ensure', appliance: '*', changed: true, dryRun: false });
     expect(envelope.requests).toBeGreaterThanOrEqual(COUNT * 3);
-    const holders = new Set((await one.engine.store.listItems(data.run)).map(({ holder }) => holder));
-    expect([...holders].sort()).toEqual([one.engine.id, other.engine.id].sort());
+    expect([...(await listHolders(data.run))].sort()).toEqual([one.engine.id, other.engine.id].sort());
     expect(other.delivered).toEqual([]);
   });
 
@@ -157,7 +161,7 @@ describe('an engine with a full database disk', () => {
     CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$;
     CREATE TRIGGER full_disk BEFORE UPDATE ON gateway_fleet.item FOR EACH ROW WHEN (NEW.state = 'ok') EXECUTE FUNCTION full_disk()`;
 
-  it('an engine whose database disk is full records the outcomes when there is space again, and does not repeat the writes', async () => {
+  it('an engine whose database disk was full records the outcomes later, and does not repeat the writes', async () => {
     await one.engine.database.query(DISK);
     const ended = run('config.ensure', ENSURE_INPUT);
     await waitUntil(() => countWritten() >= 32);
@@ -259,7 +263,7 @@ describe('ReportDelivery', () => {
     const store = new RunStore(
       one.engine.database,
       { ...NO_JOBS, sendItems: rejectSend, sendCoordinator: rejectSend },
-      toFleetKey(TEST_FLEET),
+      encodeFleetKey(TEST_FLEET),
     );
     const listProgress = vi.spyOn(store, 'listProgress');
     const reports = new ReportDelivery({

@@ -126,7 +126,7 @@ describe('examples in a Node-RED', () => {
     for (const type of propertiesOf.keys()) expect(known).toContain(type);
   });
 
-  it('the example flow "nightly backup" backs up the other appliances when one fails, and names the failed one', async () => {
+  it('the example flow for nightly backups backs up the other appliances when one fails, and names the failed one', async () => {
     const place = mkdtempSync(join(folder, 'backups-'));
     bench.fleet.appliances[0]?.fault({ match: ({ path }) => !path.startsWith(PATH), status: 404, body: '{}', times: Infinity });
     await press('Nightly', 'Every night at 2', { folder: place, run: 'one fails' });
@@ -138,7 +138,7 @@ describe('examples in a Node-RED', () => {
     bench.reset();
   });
 
-  it('the example flow "nightly backup" sends one report when the timers of two engines start it', async () => {
+  it('the example flow for nightly backups sends one report when the timers of two engines start it', async () => {
     const place = mkdtempSync(join(folder, 'backups-'));
     await press('Nightly', 'Every night at 2', { folder: place });
     expect(await next('Mail')).toMatchObject({ topic: 'Backup of the fleet', text: expect.stringContaining('3 of 3') as string });
@@ -154,7 +154,7 @@ describe('examples in a Node-RED', () => {
     ]).toEqual([[], [], files]);
   });
 
-  it('the example flow "end a user" ends the sessions of a user on all appliances', async () => {
+  it('the example flow that ends a user everywhere ends the sessions on all appliances', async () => {
     const all = bench.fleet.appliances.map(({ state }) => state.sessions);
     for (const sessions of all) sessions.endUsers(new Set(['j.doe']));
     const before = all.map((sessions) => sessions.ids());
@@ -164,7 +164,7 @@ describe('examples in a Node-RED', () => {
     expect(all.map((sessions) => sessions.ids())).toEqual(before);
   });
 
-  it('the example flow "one setting" writes once and only after the approval, and repeats the failed item', async () => {
+  it('the example flow that changes one setting writes only after the approval, and repeats the failed item', async () => {
     const part = 'One setting';
     for (const { state } of bench.fleet.appliances) state.configuration.resource('system', 'log', 'syslog').values.set('server', '');
     await press(part, '2. Click: approve it');
@@ -191,7 +191,7 @@ describe('examples in a Node-RED', () => {
     expect(failed()).toEqual([expect.stringMatching(/\w.*\.$/)]);
   });
 
-  it('the example flow "sessions" sends the rows of each appliance and one report', async () => {
+  it('the example flow for sessions sends the rows of each appliance and one report', async () => {
     const wanted = bench.fleet.appliances.map(({ state }) => state.sessions.ids().length);
     await press('Sessions', 'Every minute');
     const rows = [await next('Rows of one appliance'), await next('Rows of one appliance'), await next('Rows of one appliance')] as {
@@ -208,7 +208,7 @@ describe('examples in a Node-RED', () => {
     expect(await next('All appliances')).toContain('3 of 3');
   });
 
-  it('the example flow "metrics" serves the metrics of the fleet over HTTP', async () => {
+  it('the example flow for metrics serves the metrics of the fleet over HTTP', async () => {
     await press('Metrics', 'Click: see what Prometheus gets');
     expect(await next('Metrics text')).toMatch(/^gateway_fleet_engines\{.*\} 1$/m);
     const response = await fetch(`${red.url}/gateway-fleet-metrics`);
@@ -248,7 +248,7 @@ describe('examples in a Node-RED', () => {
     },
   );
 
-  it('the example flow "golden one" lists the appliances that differ from a reference appliance, with their differences', async () => {
+  it('the example flow for comparisons lists the appliances that differ from a reference appliance, with their differences', async () => {
     const [, second] = bench.fleet.appliances;
     second?.state.configuration.resource('system', 'log', 'syslog').values.set('server', '192.0.2.99');
     await press('Which', 'Click: who differs?');

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulatedFleet, type SimulatedFleet } from '../../src/simulator';
 import { expectFailure } from '../../test/helpers/simulated-appliance';
 import { Database } from '../store/database';
-import { hashInventory, hashTarget, InventoryFingerprint, toFleetKey } from '../worker/fleet-identity';
+import { hashInventory, hashFleetAppliance, InventoryFingerprint, encodeFleetKey } from '../worker/fleet-identity';
 import { countWrites, ENSURE_INPUT, TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
@@ -30,7 +30,7 @@ describe('fleet identity', () => {
       { inventory: 'a/b', name: '' },
       { inventory: 'b', name: 'a' },
     ];
-    expect(new Set(identities.map(toFleetKey)).size).toBe(4);
+    expect(new Set(identities.map(encodeFleetKey)).size).toBe(4);
   });
 
   it('the hash of an inventory depends on its names and hosts, but not on their order', () => {
@@ -41,8 +41,8 @@ describe('fleet identity', () => {
     expect(hashInventory([one, other])).toBe(hashInventory([other, { ...one, url: 'https://ONE.example.com' }]));
     expect(hashInventory([one, other])).not.toBe(hashInventory([one, { ...other, url: 'https://three.example.com' }]));
     expect(hashInventory([one])).not.toBe(hashInventory([one, other]));
-    expect(hashTarget(one)).not.toBe(hashTarget({ ...one, name: 'vpn-2' }));
-    expect(hashTarget(one)).not.toContain('one');
+    expect(hashFleetAppliance(one)).not.toBe(hashFleetAppliance({ ...one, name: 'vpn-2' }));
+    expect(hashFleetAppliance(one)).not.toContain('one');
   });
 
   it('fleet identity follows changes of an inventory, also of an entry in place', () => {
@@ -140,7 +140,7 @@ describe('engines of one fleet with different inventories', () => {
     // After the death of the first engine, the other one takes over the run, but its appliances have other addresses.
     await second.engine.store.createRun({
       ...right.createRun('orphan', ensure),
-      items: right.fleet.entries.map((entry) => ({ appliance: entry.name, target: hashTarget(entry) })),
+      items: right.fleet.entries.map((entry) => ({ appliance: entry.name, target: hashFleetAppliance(entry) })),
       token: '00000000-0000-4000-8000-000000000000',
       origin: 'gone',
       node: 'other',

@@ -56,7 +56,7 @@ const countStatements = async (work: () => Promise<unknown>): Promise<number> =>
 };
 
 describe('claims of many items at once', () => {
-  it('claims, records and finishes forty items with three statements or transactions', async () => {
+  it('ItemClaims claims, records and finishes forty items with three statements or transactions', async () => {
     await createRun(40);
     let claims: ItemClaim[] = [];
     expect(await countStatements(async () => (claims = await claimAll(40)))).toBe(1);
@@ -74,7 +74,7 @@ describe('claims of many items at once', () => {
     expect(items.map(({ data }) => data)).toEqual(items.map(({ index }) => [index]));
   });
 
-  it('gives each item to one of several engines that claim all of them', async () => {
+  it('ItemClaims gives each item to only one of several engines that claim all items', async () => {
     await createRun(30);
     for (const holder of ['one', 'two', 'three']) await store.recordHeartbeat(holder, 60, FINGERPRINT);
     const others = [database, database].map((shared) => new RunStore(shared, NO_JOBS, 'inv'));
@@ -88,13 +88,13 @@ describe('claims of many items at once', () => {
     expect((await store.listItems(id)).every(({ attempt }) => attempt === 1)).toBe(true);
   });
 
-  it('gives an item to only one of two requests of the same engine', async () => {
+  it('ItemClaims gives an item to only one of two requests of the same engine', async () => {
     await createRun(2);
     const kinds = await Promise.all([0, 0, 1].map(async (index) => (await store.claimItem(id, index, 'one', FINGERPRINT)).kind));
     expect(kinds).toEqual(['run', 'held', 'run']);
   });
 
-  it('counts all failures of a batch, and a failed canary takes precedence', async () => {
+  it('ItemClaims counts all failures of a batch, and stops the run if its canary failed', async () => {
     for (const [canary, stopped] of [
       [0, 'failures'],
       [2, 'canary'],
@@ -108,7 +108,7 @@ describe('claims of many items at once', () => {
     }
   });
 
-  it('stores the other outcomes of a batch if the database rejects one of them', async () => {
+  it('ItemClaims stores the other outcomes of a batch if the database rejects one of them', async () => {
     await createRun(3);
     const claims = await claimAll(3);
     const outcomes = await Promise.allSettled(
@@ -118,7 +118,7 @@ describe('claims of many items at once', () => {
     expect((await store.listItems(id)).map(({ state }) => state)).toEqual(['ok', 'claimed', 'ok']);
   });
 
-  it('changes nothing for the claims of a batch that another engine has taken over', async () => {
+  it('ItemClaims changes nothing for an item that another engine has taken over', async () => {
     await createRun(3);
     const claims = await claimAll(3, 'dead');
     const [again] = await claimAll(1, 'other');

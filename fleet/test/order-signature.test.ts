@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENSURE_INPUT, TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
-import { assertSigned, signItems } from '../worker/order-signature';
+import { expectFailure } from '../../test/helpers/simulated-appliance';
+import { assertItemsSigned, signRunItems } from '../worker/order-signature';
 import { getThrownCode } from '../../test/helpers/thrown-error';
 
 const COUNT = 6;
@@ -82,8 +83,68 @@ describe('an order in the database', () => {
   });
 });
 
+describe('a finished run in the database', () => {
+  const change = (run: string, set: string): Promise<unknown> =>
+    one.engine.database.query(`UPDATE gateway_fleet.${set} AND ${set.startsWith('run') ? 'id' : 'run'} = $1`, [run]);
+  const plan = async (id: string): Promise<void> => {
+    await one.engine.startRun(bench.createRun(id, { ...ensure('planned'), dryRun: true }));
+    expect(await report(id)).toMatchObject({ ok: COUNT });
+  };
+  const failure = async (work: Promise<unknown>): Promise<unknown> => {
+    const { code, message } = await expectFailure(work);
+    return [code, /has no valid code of the signing key/.test(message)];
+  };
+  const REFUSED = ['BAD_CONFIG', true];
+  const FORGED_PLAN = `plan = jsonb_set(plan, '{0,body,description}', '"forged"')`;
+
+  it('a plan that somebody changed in the database cannot be approved', async () => {
+    bench.reset();
+    await plan('other plan');
+    const changes = {
+      'changed plan': `item SET ${FORGED_PLAN} WHERE index = 3`,
+      'longer plan': `item SET plan = plan || plan WHERE index = 3`,
+      'removed code': `item SET plan_mac = NULL WHERE index = 3`,
+      'plan of another appliance': `item SET (plan, plan_mac) = (SELECT plan, plan_mac FROM gateway_fleet.item WHERE run = 'other plan' AND index = 2) WHERE index = 3`,
+      'plan of another run': `item SET (plan, plan_mac) = (SELECT plan, plan_mac FROM gateway_fleet.item WHERE run = 'other plan' AND index = 3) WHERE index = 3`,
+      'changed input': `run SET input = jsonb_set(input, '{body,description}', '"forged"') WHERE true`,
+      'changed operation': `run SET operation = 'config.replace' WHERE true`,
+    };
+    for (const [id, set] of Object.entries(changes)) {
+      await plan(id);
+      await change(id, set);
+      expect([id, await failure(one.engine.approve(id, `${id} approved`, 'j.doe'))]).toEqual([id, REFUSED]);
+      expect(await one.engine.store.findRun(`${id} approved`)).toBeUndefined();
+    }
+  });
+
+  it('an approved run sends nothing to an appliance whose plan somebody changed after the approval', async () => {
+    bench.reset();
+    await plan('changed later');
+    // The change comes after the check of the approval and before an item starts.
+    await one.engine.database.query(
+      `CREATE FUNCTION forge() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         UPDATE gateway_fleet.item SET ${FORGED_PLAN} WHERE run = 'changed later' AND index = 3; RETURN NULL; END $$;
+       CREATE TRIGGER forge AFTER INSERT ON gateway_fleet.run FOR EACH ROW WHEN (NEW.id = 'approved later') EXECUTE FUNCTION forge()`,
+    );
+    await one.engine.approve('changed later', 'approved later', 'j.doe');
+    const { ok, results } = await report('approved later');
+    expect([ok, results[3]]).toMatchObject([COUNT - 1, { ok: false, error: { code: 'BAD_CONFIG' } }]);
+    expect([...bench.countWritesByAppliance().values()]).toEqual([1, 1, 1, 0, 1, 1]);
+  });
+
+  it('a run that somebody changed in the database cannot be repeated', async () => {
+    const items = [{ appliance: 'no such appliance' }, { appliance: bench.fleet.entries[0]?.name ?? '' }];
+    await one.engine.startRun(bench.createRun('partly failed', { ...ensure('ordered'), items }));
+    expect(await report('partly failed')).toMatchObject({ ok: 1, failed: 1 });
+    await change('partly failed', `item SET appliance = '${bench.fleet.entries[1]?.name ?? ''}' WHERE index = 0`);
+    expect(await failure(one.engine.repeatFailed('partly failed', 'repeated'))).toEqual(REFUSED);
+    await change('partly failed', `item SET appliance = 'no such appliance' WHERE index = 0`);
+    expect(await one.engine.repeatFailed('partly failed', 'repeated')).toBe(1);
+  });
+});
+
 describe('the code of an order', () => {
-  it('the code of an order is invalid after a change of any column that decides what an item does or stores', () => {
+  it('the signature of an item is invalid after a change of any column that decides what the item does or stores', () => {
     const run = {
       ...{ fleet: 'f', id: 'r', kind: 'operation' as const, operation: 'system.info', input: { a: 1 }, credentials: null, dry_run: true },
       ...{ with_data: false, repeats: false, approved: null, canary: 0, ends: [1], max_failures: null, total: 1, node: 'n', initiator: {} },
@@ -105,9 +166,9 @@ describe('the code of an order', () => {
       withData: run.with_data,
     };
     const request = { ...order, maxFailures: Infinity, fingerprint: '', token: '', selection: '', urgent: false, origin: '' };
-    const [signed] = signItems(request, [{ appliance: 'a', target: 't' }], fleet, 'key');
+    const [signed] = signRunItems(request, [{ appliance: 'a', target: 't' }], fleet, 'key');
     const check = (changedRun: object, changedItem: object): string =>
-      getThrownCode(() => assertSigned({ ...run, ...changedRun }, { ...item, mac: signed?.mac ?? null, ...changedItem }, 'key'));
+      getThrownCode(() => assertItemsSigned({ ...run, ...changedRun }, [{ ...item, mac: signed?.mac ?? null, ...changedItem }], 'key'));
     expect(check({}, {})).toBe('none');
     const changes = {
       ...{ fleet: 'g', id: 's', kind: 'task', operation: 'system.health', input: { a: 2 }, credentials: 'other', dry_run: false },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '../store/database';
 import { RunStore } from '../store/run-store';
-import { hashTarget, toFleetKey } from '../worker/fleet-identity';
+import { hashFleetAppliance, encodeFleetKey } from '../worker/fleet-identity';
 import { TEST_FLEET, TestFleet, waitUntil, type FleetMember, NO_JOBS } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   member = await bench.startMember({ secrets: { people: { password: 'a-New-Passw0rd' } } });
   database = new Database(bench.url);
   // No jobs are sent now, so that only the dead worker claims the item first.
-  store = new RunStore(database, NO_JOBS, toFleetKey(TEST_FLEET));
+  store = new RunStore(database, NO_JOBS, encodeFleetKey(TEST_FLEET));
 });
 afterEach(() => bench.reset());
 afterAll(async () => {
@@ -46,7 +46,7 @@ async function takeOver(
     operation,
     input,
     credentials: operation === 'users.create' ? 'people' : undefined,
-    items: [{ appliance: 'vpn-001', target: hashTarget(bench.fleet.entries[0]!) }],
+    items: [{ appliance: 'vpn-001', target: hashFleetAppliance(bench.fleet.entries[0]!) }],
   });
   await store.createRun({ ...newRun, token: randomUUID(), origin: member.engine.id, fingerprint: member.engine.fingerprint });
   await database.query(`UPDATE gateway_fleet.run SET created = now() - $2 * interval '1 min' WHERE id = $1`, [id, minutesAgo]);
@@ -83,7 +83,7 @@ describe('recovery of a write that may have been sent', () => {
     expect(await takeOver('config.delete', { path })).toMatchObject({ ok: true });
   });
 
-  it('recovery of config.update is unknown and sends nothing, because nothing shows whether the write happened', async () => {
+  it('recovery of config.update sends nothing and reports an unknown outcome', async () => {
     const result = await takeOver('config.update', { path: PATH, body: { description: 'blind' } });
     expect(result).toMatchObject({ ok: false, unknown: true, error: { code: 'OUTCOME_UNKNOWN' } });
     expect(listRequests('PUT', 'POST', 'DELETE')).toEqual([]);
@@ -113,7 +113,7 @@ describe('recovery of a write that may have been sent', () => {
   describe('of users.create', () => {
     const input = { server: 'System Local', username: 'contractor1', fullname: 'Carla Contractor' };
 
-    it('recovery of users.create is unknown if the user exists and may have existed before the run', async () => {
+    it('recovery of users.create reports an unknown outcome if the user may have existed before the run', async () => {
       expect(await takeOver('users.create', input)).toMatchObject({ ok: false, unknown: true, error: { code: 'OUTCOME_UNKNOWN' } });
       expect(listRequests('PUT', 'POST')).toEqual([]);
     });
@@ -142,7 +142,7 @@ describe('recovery of a write that may have been sent', () => {
     });
   });
 
-  it('recovery compares objects by value and never secrets, so that no update is reported as done without proof', async () => {
+  it('recovery compares objects by value, and never compares secrets', async () => {
     const user = { server: 'System Local', username: 'contractor1' };
     await takeOver('users.update', { ...user, more: { 'one-time-use': { unknown: true } } });
     expect(listRequests('PUT', 'POST').length).toBeGreaterThan(0);
@@ -150,7 +150,7 @@ describe('recovery of a write that may have been sent', () => {
     expect(await takeOver('users.update', secret)).toMatchObject({ ok: false, unknown: true });
   });
 
-  it('recovery has the outcome unknown if the write may have been sent and the appliance cannot be checked', async () => {
+  it('recovery reports an unknown outcome if the appliance cannot be checked', async () => {
     appliance().fault({
       match: ({ method, path }) => method === 'GET' && path.includes('user-role'),
       status: 400,

@@ -230,7 +230,7 @@ describe('an item', () => {
     expect((await store.listItems(id))[0]).toMatchObject({ code: 'A\ufffd', message: kept, data: { [kept]: [kept] } });
   });
 
-  it('an item can be released only while none of its writes may have been sent', async () => {
+  it('an item can return to the queue only while none of its writes may have been sent', async () => {
     await store.createRun(createRequest());
     const claim = await claimItem(0);
     await store.releaseItem(claim);
@@ -344,7 +344,7 @@ describe('a run', () => {
       expect(await claimReports('here', ['weekly'], ['abc'])).toEqual([id]);
     });
 
-    it('the claim of a report can be repeated by the same engine, and made by another one after it was released', async () => {
+    it('a report can be claimed again by the same engine, and by another engine after its release', async () => {
       await finishRun({});
       expect(await store.claimReport(id, 'here')).toBe('first');
       expect(await store.claimReport(id, 'here')).toBe('first');
@@ -360,7 +360,7 @@ describe('a run', () => {
       for (const holder of ['here', 'there']) expect(await store.claimReport(id, holder)).toBeUndefined();
     });
 
-    it('a report is marked as delivered again if the engine that claimed it first has died', async () => {
+    it('a report is marked as redelivered if the engine that claimed it first has died', async () => {
       await finishRun({});
       expect(await claimReports('here', ['nightly'])).toEqual([id]);
       expect(await claimReports('there', ['nightly'])).toEqual([]);

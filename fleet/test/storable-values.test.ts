@@ -3,7 +3,7 @@ import { GatewayError } from '../../src';
 import { ElapsedTime } from '../store/elapsed-time';
 import { readRunId, toPlainInput } from '../nodes/run-request';
 import { toFailureOutcome, toStorableData, toSuccessOutcome, createAddressRedactor } from '../worker/item-outcome';
-import { toTaskOutcome } from '../worker/task-runner';
+import { toFleetTaskOutcome } from '../worker/task-runner';
 
 const ODD = ['a\0b', 'half \ud83d of one', '\udc00'];
 const fault = (work: () => unknown): unknown => {
@@ -79,18 +79,19 @@ describe('item outcome', () => {
   });
 
   it('an item outcome is read from the message of a flow, whatever the form of its error', () => {
-    expect(toTaskOutcome({ payload: 1, error: null })).toEqual({ state: 'ok', changed: null, data: 1 });
-    expect(toTaskOutcome({ payload: 1, error: 'refused' })).toEqual({
+    expect(toFleetTaskOutcome({ payload: 1, error: null })).toEqual({ state: 'ok', changed: null, data: 1 });
+    expect(toFleetTaskOutcome({ payload: 1, error: 'refused' })).toEqual({
       state: 'failed',
       changed: null,
       code: 'REJECTED',
       message: 'refused',
     });
-    expect(toTaskOutcome({ error: 'x'.repeat(600) }).message).toHaveLength(501);
-    expect(toTaskOutcome({ error: 'planted is wrong', payload: { password: 'planted' } })).toMatchObject({ message: '•••• is wrong' });
+    expect(toFleetTaskOutcome({ error: 'x'.repeat(600) }).message).toHaveLength(501);
+    expect(toFleetTaskOutcome({ error: 'planted is wrong', payload: { password: 'planted' } })).toMatchObject({ message: '•••• is wrong' });
     const error = { message: 'no', code: 'E'.repeat(50) };
-    expect(toTaskOutcome({ error })).toMatchObject({ code: 'E'.repeat(40), message: 'no' });
-    for (const odd of [0, false, { message: 5 }, []]) expect(toTaskOutcome({ error: odd })).toMatchObject({ message: 'The flow failed.' });
+    expect(toFleetTaskOutcome({ error })).toMatchObject({ code: 'E'.repeat(40), message: 'no' });
+    for (const odd of [0, false, { message: 5 }, []])
+      expect(toFleetTaskOutcome({ error: odd })).toMatchObject({ message: 'The flow failed.' });
   });
 
   it('a task outcome stores only the size of XML and binary data, and no circular data or secrets', () => {

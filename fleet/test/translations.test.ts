@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Texts } from '../../scripts/editor/table.mjs';
 import { describeTranslations } from '../../test/helpers/translations';
-import { STATUS_TEXTS, MESSAGE_TEXTS, TITLE_TEXTS } from '../nodes/i18n';
+import { STATUS_TEXTS, MESSAGE_TEXTS, NODE_TITLE_TEXTS } from '../nodes/i18n';
 
 const folder = join(__dirname, '..');
 const built = (file: string): string => readFileSync(join(folder, 'dist', 'nodes', 'locales', file), 'utf8');
@@ -25,7 +25,7 @@ describe('fleet texts', () => {
 
   it('the runtime texts of the fleet equal the texts in its catalog', () => {
     expect(textAt('fleet.status')).toEqual(STATUS_TEXTS);
-    for (const [key, english] of Object.entries({ ...TITLE_TEXTS, ...MESSAGE_TEXTS })) expect(textAt(key), key).toBe(english);
+    for (const [key, english] of Object.entries({ ...NODE_TITLE_TEXTS, ...MESSAGE_TEXTS })) expect(textAt(key), key).toBe(english);
   });
 
   it('property lines in the fleet help have only one colon, because Node-RED cuts the line at a second one', () => {

@@ -1,6 +1,6 @@
 import { GatewayError, safeMessage, redactSecrets, type RequestApproval, type PlannedRequest } from '@gateway-admin/node-red';
 import type { ApprovedPlan } from '../store/rows';
-import { sortKeys, toStorableJson } from '../store/storable-text';
+import { normalizeForDatabase, toStorableJson } from '../store/storable-text';
 
 /**
  * Limits an item to the approved requests of its appliance. Each planned request may be sent as often as it was planned, or less often.
@@ -44,5 +44,5 @@ function createNotApprovedError(run: string, { method, path }: PlannedRequest): 
  * people: the address of a session may change.
  */
 function toComparableText(request: PlannedRequest): string {
-  return toStorableJson(JSON.stringify(sortKeys({ ...request, item: undefined })));
+  return toStorableJson(JSON.stringify(normalizeForDatabase({ ...request, item: undefined })));
 }

@@ -4,10 +4,10 @@ import type { Gateway } from '@gateway-admin/node-red';
  * Maximum number of appliances with open connections. An open connection uses about 100 kB, and the longer it is open, the later the memory
  * of its objects is free. An engine works on 48 appliances at the same time by default.
  */
-export const MAX_CONNECTED_APPLIANCES = 64;
+const MAX_CONNECTED_APPLIANCES = 64;
 
 /** Limits the number of appliances with open connections, because a run may use thousands of them before idle connections close. */
-export class ConnectionLimit {
+export class ConnectedApplianceLimit {
   /** Gateways in the order of their last use, the least recently used first. */
   readonly #connected = new Set<Gateway>();
   readonly #max: number;
@@ -23,7 +23,10 @@ export class ConnectionLimit {
     if (this.#connected.size <= this.#max) return;
     for (const oldest of this.#connected) {
       this.#connected.delete(oldest);
-      oldest.closeIdleConnections();
+      // To close a TLS connection takes as long as an item, so it waits for a turn of its own.
+      setImmediate(() => {
+        if (!this.#connected.has(oldest)) oldest.closeIdleConnections();
+      });
       return;
     }
   }

@@ -15,12 +15,12 @@ export interface InventoryEntry {
 }
 
 /** The key of a fleet in tables. Both parts are encoded, so different identities never have the same key. */
-export function toFleetKey({ inventory, name }: FleetIdentity): string {
+export function encodeFleetKey({ inventory, name }: FleetIdentity): string {
   return [inventory, ...(name === '' ? [] : [name])].map(encodeURIComponent).join('/');
 }
 
 /** Hash of the name and the host of an appliance, so that tables contain no addresses. */
-export function hashTarget({ name, url }: InventoryEntry): string {
+export function hashFleetAppliance({ name, url }: InventoryEntry): string {
   return createHash('sha256')
     .update(JSON.stringify([name, toHost(url)]))
     .digest('base64url')

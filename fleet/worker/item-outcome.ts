@@ -14,7 +14,7 @@ import type { ItemOutcome } from '../store/rows';
 const MAX_MESSAGE_LENGTH = 500;
 
 /** Removes addresses from text before it is stored. */
-export type TextRedactor = (text: string) => string;
+type TextRedactor = (text: string) => string;
 
 /** Replaces the address of an appliance with its name, so that no table contains addresses. */
 export function createAddressRedactor(name: string, url: string | undefined): TextRedactor {

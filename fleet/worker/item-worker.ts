@@ -4,20 +4,20 @@ import { isInterruptedError, type Database } from '../store/database';
 import type { RunStore } from '../store/run-store';
 import type { ClaimResult, ItemOutcome, JsonRecord } from '../store/rows';
 import { restrictToApprovedPlan } from './approved-plan';
-import { ConnectionLimit } from './connection-limit';
-import { assertSigned } from './order-signature';
-import { hashTarget, type InventoryEntry } from './fleet-identity';
-import { findRecoveryStrategy, observeBeforeWrite, recoverItem } from './recovery';
+import { ConnectedApplianceLimit } from './connection-limit';
+import { assertPlansSigned, assertItemsSigned, signPlan } from './order-signature';
+import { hashFleetAppliance, type InventoryEntry } from './fleet-identity';
+import { findRecoveryStrategy, readStateBeforeRecovery, recoverItem } from './recovery';
 import { toFailureOutcome, toSuccessOutcome, truncateMessage, createAddressRedactor } from './item-outcome';
 
 /** An appliance that a worker uses. `url` identifies it and is removed from stored text. */
-export interface FleetTarget extends InventoryEntry {
+export interface FleetAppliance extends InventoryEntry {
   gateway(): Gateway;
 }
 
 /** Provides appliances and the passwords of credential sets. */
 export interface ApplianceSource {
-  findAppliance(name: string): FleetTarget | undefined;
+  findAppliance(name: string): FleetAppliance | undefined;
   /** Returns all appliances, for the fingerprint of the inventory. */
   listAppliances(): Iterable<InventoryEntry>;
   /** Errors: `BAD_CONFIG`. */
@@ -26,7 +26,7 @@ export interface ApplianceSource {
   getSigningKey?(): string | undefined;
 }
 
-export interface ItemWorkerOptions {
+interface ItemWorkerOptions {
   readonly database: Database;
   readonly store: RunStore;
   readonly appliances: ApplianceSource;
@@ -40,7 +40,7 @@ export interface ItemWorkerOptions {
 
 const REPEAT_PAUSE_MS = 250;
 
-export interface ItemKey {
+export interface RunItemKey {
   readonly run: string;
   readonly index: number;
 }
@@ -60,7 +60,7 @@ interface ItemProgress {
 export class ItemWorker {
   readonly #options: ItemWorkerOptions;
   readonly #activeItems = new Set<string>();
-  readonly #connections = new ConnectionLimit();
+  readonly #connections = new ConnectedApplianceLimit();
   readonly #stop = new AbortController();
 
   constructor(options: ItemWorkerOptions) {
@@ -76,7 +76,7 @@ export class ItemWorker {
     this.#stop.abort();
   }
 
-  async work({ run, index }: ItemKey): Promise<'done' | 'later' | 'lost'> {
+  async work({ run, index }: RunItemKey): Promise<'done' | 'later' | 'lost'> {
     const key = `${index} ${run}`;
     // The queue redelivered a job that this process still works on.
     if (this.#activeItems.has(key) || this.#stop.signal.aborted) return 'later';
@@ -107,6 +107,9 @@ export class ItemWorker {
     if (progress.isInterrupted) Object.assign(outcome, UNKNOWN_OUTCOME);
     // Nothing was sent, so nothing happened.
     if (outcome.state === 'unknown' && !progress.isSent) outcome.state = 'failed';
+    const { item, run } = claimed;
+    if (run.dry_run && outcome.state === 'ok')
+      outcome.planMac = signPlan(run.fleet, item, outcome.plan, this.#options.appliances.getSigningKey?.());
     const isRecorded = await this.#retryUntilAvailable(() => store.finishItem(claimed.claim, outcome));
     return isRecorded ? 'done' : 'lost';
   }
@@ -127,9 +130,9 @@ export class ItemWorker {
     const target = this.#options.appliances.findAppliance(item.appliance);
     const redact = createAddressRedactor(item.appliance, target?.url);
     try {
-      assertSigned(run, item, this.#options.appliances.getSigningKey?.());
+      assertItemsSigned(run, [item], this.#options.appliances.getSigningKey?.());
       if (!target) throw createMissingApplianceError(item.appliance);
-      if (hashTarget(target) !== item.target) throw createOtherApplianceError(item.appliance);
+      if (hashFleetAppliance(target) !== item.target) throw createOtherApplianceError(item.appliance);
       const gateway = target.gateway();
       this.#connections.recordUse(gateway);
       let request = { operation: run.operation, input: this.#input(claimed) };
@@ -139,7 +142,7 @@ export class ItemWorker {
         if ('done' in decision) return { state: 'ok', changed: decision.changed };
         request = { operation: decision.operation, input: decision.input };
       }
-      const before = claimed.kind === 'run' && !run.dry_run ? await observeBeforeWrite({ ...request, gateway }) : undefined;
+      const before = claimed.kind === 'run' && !run.dry_run ? await readStateBeforeRecovery({ ...request, gateway }) : undefined;
       const outcome = await gateway.run(request.operation, request.input as JsonObject, {
         dryRun: run.dry_run,
         signal: this.#stop.signal,
@@ -162,12 +165,16 @@ export class ItemWorker {
     }
   }
 
-  #approve({ item, run: { approved } }: ClaimedItem): Pick<RunOptions, 'approve'> {
+  #approve({ item, run: { fleet, approved } }: ClaimedItem): Pick<RunOptions, 'approve'> {
     if (!approved) return {};
+    const { appliances, store } = this.#options;
     return {
-      approve: restrictToApprovedPlan(approved, () =>
-        this.#retryUntilAvailable(() => this.#options.store.findPlan(approved.plan, item.appliance)),
-      ),
+      approve: restrictToApprovedPlan(approved, async () => {
+        const planned = await this.#retryUntilAvailable(() => store.findPlannedItem(approved.plan, item.appliance));
+        // Somebody may have changed the plan after its approval.
+        if (planned) assertPlansSigned(fleet, [planned], appliances.getSigningKey?.());
+        return planned?.plan;
+      }),
     };
   }
 

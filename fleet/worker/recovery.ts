@@ -8,7 +8,7 @@ import type { JsonRecord } from '../store/rows';
  * Decision about a write that may have been sent. An operation and input run again, because they cannot do harm twice. `done` means that the
  * appliance shows the write.
  */
-export type RecoveryDecision =
+type RecoveryDecision =
   | { readonly operation: string; readonly input: JsonRecord }
   /** Result of the comparison with the appliance. `changed` is null if the state may be older than the run. */
   | { readonly done: true; readonly changed: true | null };
@@ -22,16 +22,16 @@ interface PendingItem {
 interface InterruptedItem extends PendingItem {
   /** Seconds since the run was started. */
   readonly ageSeconds: number;
-  /** What `observeBeforeWrite` returned before the write. */
+  /** What `readStateBeforeRecovery` returned before the write. */
   readonly before: JsonRecord | null;
 }
 
 type RecoveryStrategy = (item: InterruptedItem) => Promise<RecoveryDecision | undefined> | RecoveryDecision;
 
-/** For operations that read and compare before they write: the operation runs again. */
+/** Recovers an operation that reads and compares before it writes, by running it again. */
 const rerun: RecoveryStrategy = ({ operation, input }) => ({ operation: operation, input });
 
-/** For deletions: a missing object counts as deleted. */
+/** Recovers a deletion: a missing object counts as deleted. */
 const rerunIgnoringMissing: RecoveryStrategy = ({ operation, input }) => ({
   operation: operation,
   input: { ...input, 'missing-ok': true },
@@ -148,7 +148,7 @@ export async function recoverItem(item: InterruptedItem): Promise<RecoveryDecisi
  * Reads what a later recovery needs to know about the state before the write. Undefined if the operation needs nothing, or if the read failed,
  * so that the outcome is unknown after a crash.
  */
-export async function observeBeforeWrite(item: PendingItem): Promise<JsonRecord | undefined> {
+export async function readStateBeforeRecovery(item: PendingItem): Promise<JsonRecord | undefined> {
   if (item.operation !== 'users.create') return undefined;
   try {
     return (await findUser(item)) === 'missing' ? { missing: true } : undefined;

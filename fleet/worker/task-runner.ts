@@ -2,17 +2,17 @@ import { asGatewayError, GatewayError, trusted, redactSecrets, type ErrorCode } 
 import type { Database } from '../store/database';
 import type { RunStore } from '../store/run-store';
 import type { ClaimResult, ItemOutcome } from '../store/rows';
-import { hashTarget } from './fleet-identity';
-import { assertSigned } from './order-signature';
+import { hashFleetAppliance } from './fleet-identity';
+import { assertItemsSigned } from './order-signature';
 import { toStorableData, truncateMessage, createAddressRedactor } from './item-outcome';
-import type { ApplianceSource, ItemKey } from './item-worker';
+import type { ApplianceSource, RunItemKey } from './item-worker';
 
 const MAX_CODE_LENGTH = 40;
 
 type ClaimedItem = Extract<ClaimResult, { kind: 'run' | 'look' }>;
 
 /** One appliance of a *fleet task* run. */
-export interface Task {
+export interface FleetTask {
   readonly run: string;
   readonly appliance: string;
   readonly input: unknown;
@@ -20,7 +20,7 @@ export interface Task {
   readonly token: string;
 }
 
-export interface TaskRunnerOptions {
+interface TaskRunnerOptions {
   readonly database: Database;
   readonly store: RunStore;
   readonly appliances: ApplianceSource;
@@ -29,7 +29,7 @@ export interface TaskRunnerOptions {
   /** Maximum duration of a task; a task that has not ended by then has failed. */
   readonly timeLimitMs: number;
   readonly createToken: () => string;
-  readonly startFlow: (task: Task) => void;
+  readonly startFlow: (task: FleetTask) => void;
 }
 
 interface OpenTask {
@@ -40,7 +40,7 @@ interface OpenTask {
 const openTasks = new Map<string, OpenTask>();
 
 /** Ends a task with the outcome of its flow. False if no open task has the token. */
-export function endTask(token: string, outcome: ItemOutcome): boolean {
+export function completeFleetTask(token: string, outcome: ItemOutcome): boolean {
   const task = openTasks.get(token);
   openTasks.delete(token);
   task?.end(outcome);
@@ -64,10 +64,10 @@ export class TaskRunner {
   /** Stops the runner. Open tasks return to the queue if their flow may start again; otherwise their outcome is unknown. */
   stop(): void {
     this.#stopped = true;
-    for (const token of this.#activeTokens.values()) endTask(token, NODE_CLOSED);
+    for (const token of this.#activeTokens.values()) completeFleetTask(token, NODE_CLOSED);
   }
 
-  async work({ run, index }: ItemKey): Promise<'done' | 'later' | 'lost'> {
+  async work({ run, index }: RunItemKey): Promise<'done' | 'later' | 'lost'> {
     const key = `${index} ${run}`;
     if (this.#activeTokens.has(key) || this.#stopped) return 'later';
     const token = this.#options.createToken();
@@ -88,13 +88,13 @@ export class TaskRunner {
     const { claim, item, run } = claimed;
     if (claimed.kind === 'look') return this.#finish(claimed, { ...ABANDONED });
     try {
-      assertSigned(run, item, appliances.getSigningKey?.());
+      assertItemsSigned(run, [item], appliances.getSigningKey?.());
     } catch (thrown) {
       const { code, message } = asGatewayError(thrown);
       return this.#finish(claimed, { state: 'failed', code, message });
     }
     const target = appliances.findAppliance(item.appliance);
-    if (!target || hashTarget(target) !== item.target) return this.#finish(claimed, { ...OTHER_APPLIANCE });
+    if (!target || hashFleetAppliance(target) !== item.target) return this.#finish(claimed, { ...OTHER_APPLIANCE });
     // A flow may write at any node. One that must not start twice counts as a write from its start.
     if (!run.repeats && !(await this.#retryUntilAvailable(() => store.markSending(claim)))) return 'lost';
     // Read the address before the flow starts, because a deploy may have closed the inventory when it ends.
@@ -115,7 +115,7 @@ export class TaskRunner {
     if (this.#stopped) return Promise.resolve(NODE_CLOSED);
     const { startFlow, timeLimitMs } = this.#options;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => endTask(token, TIMED_OUT), timeLimitMs).unref();
+      const timer = setTimeout(() => completeFleetTask(token, TIMED_OUT), timeLimitMs).unref();
       openTasks.set(token, {
         end: (outcome) => {
           clearTimeout(timer);
@@ -155,7 +155,7 @@ const ABANDONED = createOutcome(
 );
 
 /** Reads the outcome of a task from the message that ended it. The task has failed if the message has an error. */
-export function toTaskOutcome(message: { readonly payload?: unknown; readonly error?: unknown }): ItemOutcome {
+export function toFleetTaskOutcome(message: { readonly payload?: unknown; readonly error?: unknown }): ItemOutcome {
   const { error, payload } = message;
   if (error === undefined || error === null) return { state: 'ok', changed: null, data: toStorableData(payload) };
   const { code, message: errorMessage } = Object(error) as { code?: unknown; message?: unknown };
@@ -168,7 +168,7 @@ export function toTaskOutcome(message: { readonly payload?: unknown; readonly er
   };
 }
 
-export function createUnknownTaskError(): GatewayError {
+export function createUnknownFleetTaskError(): GatewayError {
   return new GatewayError(
     'BAD_INPUT',
     trusted('This message does not belong to an open task of this Node-RED: msg.task is missing, or the task has already ended.'),

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import type { Gateway, RunOptions } from '../../src/gateway';
+import type { Gateway, RunOptions } from '../../src/gateway/gateway';
 import type { ApplianceTarget } from '../../src/inventory';
 import type { Initiator } from '../../src/journal/record-writes';
 import { asGatewayError, badInput, GatewayError } from '../../src/model/error';
@@ -9,19 +9,19 @@ import { trusted, safeMessage } from '../../src/model/safe-message';
 import { UnorderedList } from '../../src/model/unordered-list';
 import { ApplianceNode, waitForApplianceLists } from '../appliance/appliance-node';
 import { readApprovalDecision, type ApprovalDecision } from './approvals';
-import { assertNoCancel, isDryRunRequested, readCancel, isStreamingMessage } from './control-messages';
+import { assertNoCancelProperty, isDryRunRequested, readCancelProperty, isStreamingMessage } from './control-messages';
 import { logWriteAfterClose } from './log-on-close';
 import type { ManyAppliancesRunner } from './many-appliances';
 import { emitMetrics } from '../diagnostics/observe';
 import type { SelectedOperation } from '../message/operation-selector';
 import { MessageSettler } from './settle-message';
 import { normalizeMessage, type OutputProperty } from '../message/output-property';
-import { getNodeOrigin } from '../common/node-origin';
+import { describeNodeAndFlow } from '../common/node-origin';
 import { ReachabilitySubscription, reportReachability } from '../status/reachability';
 import { onInput, type DoneCallback, type SendCallback } from '../message/on-input';
-import { awaitBeforeSending, MessageRun } from './message-run';
+import { waitOrCancel, MessageRun } from './message-run';
 import { LastMessage } from '../message/last-message';
-import { assertDepth } from '../message/message-depth';
+import { assertMessageDepth } from '../message/message-depth';
 import {
   getTargetAppliance,
   hasFailureOutput,
@@ -84,7 +84,7 @@ export class ActionNode {
 
   #receive(received: Message, send: SendCallback, done: DoneCallback): Promise<void> {
     const message = this.#normalize(received);
-    const cancelTarget = readCancel(message.cancel);
+    const cancelTarget = readCancelProperty(message.cancel);
     if (cancelTarget !== undefined) {
       this.#cancel(cancelTarget);
       done();
@@ -154,12 +154,12 @@ export class ActionNode {
     const { payload } = run.message;
     if (this.#closed)
       throw new GatewayError('ABORTED', 'The node was closing when this message arrived. Nothing was sent.', { sent: false });
-    if (typeof payload === 'object' && payload !== null) assertDepth({ payload });
+    if (typeof payload === 'object' && payload !== null) assertMessageDepth({ payload });
     if (this.#config instanceof GatewayError) throw this.#config;
     const config = this.#config;
     if (config.manyAppliances) return this.#performMany(run, config, config.manyAppliances);
     const pending = config.applianceId === undefined ? waitForApplianceLists() : undefined;
-    if (pending) return awaitBeforeSending(pending, run.abort).then(() => this.#selectOperation(run, config));
+    if (pending) return waitOrCancel(pending, run.abort).then(() => this.#selectOperation(run, config));
     return this.#selectOperation(run, config);
   }
 
@@ -170,7 +170,7 @@ export class ActionNode {
     if (!this.#closed) this.#reachability.switchTo(run.applianceId);
     const choice = config.operationSelector.select(run.message);
     if (choice instanceof Promise)
-      return awaitBeforeSending(choice, run.abort).then((selected) => this.#readInput(run, config, appliance, selected));
+      return waitOrCancel(choice, run.abort).then((selected) => this.#readInput(run, config, appliance, selected));
     return this.#readInput(run, config, appliance, choice);
   }
 
@@ -183,7 +183,7 @@ export class ActionNode {
     const options = this.#prepare(run, config, selected);
     const values = selected.inputReader.read(run.message);
     if (values instanceof Promise)
-      return awaitBeforeSending(values, run.abort).then((input) => this.#run(run, config, gateway, selected, input, options));
+      return waitOrCancel(values, run.abort).then((input) => this.#run(run, config, gateway, selected, input, options));
     return this.#run(run, config, gateway, selected, values, options);
   }
 
@@ -210,7 +210,7 @@ export class ActionNode {
     const { message, abort } = run;
     const { operationSelector, output, enforcement } = config;
     const choice = operationSelector.select(message);
-    const selectedOperation = choice instanceof Promise ? await awaitBeforeSending(choice, abort) : choice;
+    const selectedOperation = choice instanceof Promise ? await waitOrCancel(choice, abort) : choice;
     run.operation = selectedOperation.name;
     const { targets, selection } = await manyAppliances.select(message, selectedOperation.operation.effect, abort);
     run.appliance = selection;
@@ -306,9 +306,9 @@ export class ActionNode {
     return normalizeMessage(message, []);
   }
 
-  /** Errors: `BAD_INPUT` if `msg.cancel` or `msg.dryRun` has an ambiguous value. */
+  /** Returns the options of a run. Errors: `BAD_INPUT` if `msg.cancel` or `msg.dryRun` has an ambiguous value. */
   #runOptions(run: MessageRun, dryRun: boolean): RunOptions {
-    assertNoCancel(run.message.cancel);
+    assertNoCancelProperty(run.message.cancel);
     const onProgress: RunOptions['onProgress'] = (progress) =>
       this.#progress(run, { ...progress, isEndingSessions: isEndingSessions(run.operation) });
     return {
@@ -322,7 +322,7 @@ export class ActionNode {
 
   /** The initiator that the journal records. Messages without an actor share one object. */
   #initiator({ actor }: Message): Initiator {
-    const origin = (this.#origin ??= getNodeOrigin(this.#red, this.#node));
+    const origin = (this.#origin ??= describeNodeAndFlow(this.#red, this.#node));
     return typeof actor === 'string' && actor !== '' ? { node: origin.node, flow: origin.flow, actor } : origin;
   }
 }

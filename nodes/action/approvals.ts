@@ -11,7 +11,7 @@ import type { StatusReporter } from '../status/node-status';
 
 const DEFAULT_APPROVAL_MINUTES = 60;
 
-/** The decision of a message about a waiting message. */
+/** The decision to approve or reject a waiting message. It arrives in another message. */
 export interface ApprovalDecision {
   readonly property: 'approve' | 'reject';
   readonly id: unknown;
@@ -73,7 +73,7 @@ export function decideWaitingPlan({ property, id }: ApprovalDecision, actor: unk
 }
 
 /** Holds the messages of one node until somebody approves their plans (contract, section 6). */
-export class NodeApprovals {
+export class WaitingPlansOfNode {
   readonly #approvals: PendingApprovals;
   /** Index of the approval output, which is the last one. */
   readonly #port: number;

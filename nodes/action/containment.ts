@@ -4,7 +4,7 @@ import { asGatewayError, type GatewayError } from '../../src/model/error';
 import { isObject } from '../../src/model/json';
 import type { ApplianceTarget } from '../../src/inventory';
 import { getApplianceById, listNamedAppliances } from '../appliance/appliance-node';
-import { getNodeOrigin } from '../common/node-origin';
+import { describeNodeAndFlow } from '../common/node-origin';
 import { badConfig, type NodeProperties } from '../common/node-properties';
 import { listOutputPorts } from '../common/rules';
 import { statusForContainedUsers, statusForErrorCode } from '../status/status-text';
@@ -18,7 +18,7 @@ interface EnforcementConfig {
   /** Default poll interval in seconds. */
   readonly every: number;
   readonly hasFailureOutput: boolean;
-  /** The appliance of the node; undefined if messages name the appliance, because then any appliance can be meant. */
+  /** The appliance of the node; undefined if messages name the appliance. */
   readonly applianceId: string | undefined;
   /** Returns the appliances of the inventory that the dialog selects. Undefined without an inventory. */
   readonly selectTargets: (() => Promise<readonly ApplianceTarget[]>) | undefined;
@@ -26,7 +26,7 @@ interface EnforcementConfig {
 }
 
 /** Enforces containments between the messages of a node and sends each event to a separate output. */
-export class NodeEnforcement {
+export class NodeContainmentEnforcement {
   readonly #red: NodeAPI;
   readonly #node: Node;
   readonly #status: StatusReporter;
@@ -39,7 +39,7 @@ export class NodeEnforcement {
   #reportedStatus = '';
   #closed = false;
 
-  /** Errors: `BAD_CONFIG` if the poll interval is out of range. */
+  /** Reads the properties of the node. Errors: `BAD_CONFIG` if the poll interval is out of range. */
   constructor(red: NodeAPI, node: Node, status: StatusReporter, config: EnforcementConfig) {
     this.#red = red;
     this.#node = node;
@@ -63,7 +63,7 @@ export class NodeEnforcement {
     const stop = gateway.enforceContainments({
       every: this.#pollSeconds,
       folder: this.#config.folder,
-      initiator: getNodeOrigin(this.#red, this.#node),
+      initiator: describeNodeAndFlow(this.#red, this.#node),
       canContain: this.#config.properties.text('operation') === 'contain',
       onEvent: (event) => this.#sendEvent(event, gateway.name),
       onPoll: (contained, fault) => this.#reportStatus(contained, fault),
@@ -126,7 +126,7 @@ export class NodeEnforcement {
 }
 
 /** Returns the folder that the dialog sets; undefined if the folder depends on the message. */
-export function readFixedFolder(red: NodeAPI, node: Node, fields: unknown): string | undefined {
+export function readFolderFixedInDialog(red: NodeAPI, node: Node, fields: unknown): string | undefined {
   const entry = isObject(fields) ? fields['folder'] : undefined;
   if (!isObject(entry) || typeof entry['value'] !== 'string' || entry['value'].trim() === '') return undefined;
   if (entry['type'] === 'str') return entry['value'];

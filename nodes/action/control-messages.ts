@@ -11,19 +11,19 @@ export function isStreamingMessage({ operation }: SelectedOperation, { emit }: R
 }
 
 /** Returns true to cancel all runs, or the `_msgid` of the run to cancel. */
-export function readCancel(cancel: unknown): true | string | undefined {
+export function readCancelProperty(cancel: unknown): true | string | undefined {
   if (cancel === true) return true;
   // The texts "true" and "false" are mistakes. As a `_msgid` they would silently cancel nothing.
   return typeof cancel === 'string' && cancel !== '' && !/^(true|false)$/i.test(cancel) ? cancel : undefined;
 }
 
-/** Errors: `BAD_INPUT` for a `msg.cancel` that `readCancel` does not accept. */
-export function assertNoCancel(cancel: unknown): void {
+/** Checks `msg.cancel`. Errors: `BAD_INPUT` for a value that `readCancelProperty` does not accept. */
+export function assertNoCancelProperty(cancel: unknown): void {
   if (cancel !== undefined && cancel !== null && cancel !== false)
     throw badInput('msg.cancel must be true (not text) or the _msgid of the message to cancel. Nothing was canceled.');
 }
 
-/** Errors: `BAD_INPUT` if `msg.dryRun` has an ambiguous value. */
+/** Whether the message asks for a dry run. Errors: `BAD_INPUT` if `msg.dryRun` has an ambiguous value. */
 export function isDryRunRequested(dryRun: unknown): boolean {
   return dryRun !== undefined && dryRun !== null && parseField('msg.dryRun', DRY_RUN_FIELD, dryRun) === true;
 }

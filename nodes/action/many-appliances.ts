@@ -1,5 +1,5 @@
 import type { Node, NodeAPI } from 'node-red';
-import type { RunOutcome, RunOptions } from '../../src/gateway';
+import type { RunOutcome, RunOptions } from '../../src/gateway/gateway';
 import { runOnMany, type RunOnManyOptions, type RunOnManyOutcome, type ApplianceTarget } from '../../src/inventory';
 import type { LightAbortController } from '../../src/model/abort';
 import { badInput, type GatewayError } from '../../src/model/error';
@@ -10,14 +10,14 @@ import { getInventoryById } from '../inventory/inventory-node';
 import type { SelectedOperation } from '../message/operation-selector';
 import type { OutputProperty } from '../message/output-property';
 import { badConfig, type NodeProperties } from '../common/node-properties';
-import { awaitBeforeSending } from './message-run';
+import { waitOrCancel } from './message-run';
 import { createValueResolver, type Message, type ValueResolver } from '../message/typed-value';
 
 type NodeRolloutOptions = Pick<RunOnManyOptions, 'concurrency' | 'canary' | 'batch' | 'maxFailures' | 'maxAppliances'>;
 type Input = Readonly<Record<string, unknown>>;
 
 /** One message that runs on many appliances. */
-export interface ManyAppliancesRun {
+interface ManyAppliancesRun {
   readonly message: Message;
   readonly selectedOperation: SelectedOperation;
   readonly output: OutputProperty;
@@ -96,8 +96,8 @@ export class ManyAppliancesRunner {
         ? resolver.constant
         : 'sync' in resolver
           ? resolver.sync(message)
-          : await awaitBeforeSending(resolver.async(message), abort);
-    const targets = await awaitBeforeSending(inventory.select(selection), abort);
+          : await waitOrCancel(resolver.async(message), abort);
+    const targets = await waitOrCancel(inventory.select(selection), abort);
     return { targets, selection: String(selection) };
   }
 
@@ -130,7 +130,7 @@ export class ManyAppliancesRunner {
     const inputs = targets.map(
       async (target) => [target, await selectedOperation.inputReader.read({ ...message, appliance: target.name })] as const,
     );
-    return new Map(await awaitBeforeSending(Promise.all(inputs), abort));
+    return new Map(await waitOrCancel(Promise.all(inputs), abort));
   }
 
   /** Sends one message per appliance, on the output for its result or failure. */

@@ -22,7 +22,7 @@ export class MessageRun {
   ) {}
 }
 
-/** Awaits a value before anything is sent. A cancellation ends the wait, so a context store that never answers cannot block a message. */
-export function awaitBeforeSending<T>(promise: Promise<T>, signal: AbortSignalLike): Promise<T> {
+/** Waits for a value, or until the message is canceled. So a context store that never answers cannot block a message. */
+export function waitOrCancel<T>(promise: Promise<T>, signal: AbortSignalLike): Promise<T> {
   return rejectOnAbort(promise, signal, 'Canceled before anything was sent.');
 }

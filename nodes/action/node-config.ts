@@ -3,9 +3,9 @@ import type { ApplianceTarget } from '../../src/inventory';
 import { asGatewayError, type GatewayError } from '../../src/model/error';
 import type { Area } from '../../src/model/operation';
 import { getApplianceById, getApplianceByName } from '../appliance/appliance-node';
-import { NodeApprovals } from './approvals';
+import { WaitingPlansOfNode } from './approvals';
 import { ManyAppliancesRunner } from './many-appliances';
-import { readFixedFolder, NodeEnforcement } from './containment';
+import { readFolderFixedInDialog, NodeContainmentEnforcement } from './containment';
 import { OperationSelector } from '../message/operation-selector';
 import { OutputProperty } from '../message/output-property';
 import { badConfig, NodeProperties } from '../common/node-properties';
@@ -19,16 +19,16 @@ export interface NodeConfig {
   readonly output: OutputProperty;
   readonly dryRun: boolean;
   /** Settings of the approval; undefined if the node needs none. */
-  readonly approvals: NodeApprovals | undefined;
-  /** Settings of the work between messages; undefined if there is none. */
-  readonly enforcement: NodeEnforcement | undefined;
+  readonly approvals: WaitingPlansOfNode | undefined;
+  /** Settings of the enforcement between messages; undefined if the node enforces nothing. */
+  readonly enforcement: NodeContainmentEnforcement | undefined;
   /** The appliance node; undefined if the message names the appliance. */
   readonly applianceId: string | undefined;
   /** The selection of many appliances; undefined if the node uses one appliance. */
   readonly manyAppliances: ManyAppliancesRunner | undefined;
 }
 
-/** What the parser of the node properties needs. */
+/** The Node-RED objects that the parser of the node properties uses. */
 interface ActionNodeContext {
   readonly red: NodeAPI;
   readonly node: Node<Record<string, unknown>>;
@@ -76,9 +76,9 @@ function readNodeConfig(context: ActionNodeContext, definition: Definition): Nod
   };
 }
 
-function createApprovals({ node, area, hasFailureOutput }: ActionNodeContext, properties: NodeProperties): NodeApprovals | undefined {
+function createApprovals({ node, area, hasFailureOutput }: ActionNodeContext, properties: NodeProperties): WaitingPlansOfNode | undefined {
   if (!properties.flag('approval')) return undefined;
-  return new NodeApprovals(
+  return new WaitingPlansOfNode(
     node.id,
     properties.number('approvalMinutes'),
     listOutputPorts(hasFailureOutput, true, area.events !== undefined).indexOf('approve'),
@@ -89,11 +89,18 @@ function createEnforcement(
   { red, node, area, status, hasFailureOutput }: ActionNodeContext,
   properties: NodeProperties,
   { applianceId, fields, manyAppliances }: Pick<NodeConfig, 'applianceId' | 'manyAppliances'> & { readonly fields: unknown },
-): NodeEnforcement | undefined {
+): NodeContainmentEnforcement | undefined {
   if (!area.events) return undefined;
-  const folder = readFixedFolder(red, node, fields);
+  const folder = readFolderFixedInDialog(red, node, fields);
   const selectTargets = manyAppliances && (() => manyAppliances.selectFixed());
-  return new NodeEnforcement(red, node, status, { properties, ...area.events, hasFailureOutput, applianceId, selectTargets, folder });
+  return new NodeContainmentEnforcement(red, node, status, {
+    properties,
+    ...area.events,
+    hasFailureOutput,
+    applianceId,
+    selectTargets,
+    folder,
+  });
 }
 
 /** Whether the configured appliance or inventory rehearses. */

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI } from 'node-red';
-import type { RunOutcome } from '../../src/gateway';
+import type { RunOutcome } from '../../src/gateway/gateway';
 import { GatewayError } from '../../src/model/error';
 import type { Area } from '../../src/model/operation';
 import type { Translate } from '../../src/model/summary';
@@ -10,7 +10,7 @@ import type { DoneCallback } from '../message/on-input';
 import type { OutputProperty } from '../message/output-property';
 import type { MessageRun } from './message-run';
 import { statusForError, type StatusText } from '../status/status-text';
-import { removeDeepProperties } from '../message/message-depth';
+import { removeDeeplyNestedProperties } from '../message/message-depth';
 import type { Message } from '../message/typed-value';
 import { translatorFor } from '../common/i18n';
 
@@ -53,7 +53,7 @@ export class MessageSettler {
       this.translate,
     ));
     if (ignored) cause.ignored = mergeIgnoredProperties(cause.ignored, ignored);
-    removeDeepProperties(message);
+    removeDeeplyNestedProperties(message);
     message.envelope = cause;
     return error;
   }

@@ -1,12 +1,11 @@
-import type { NodeAPI } from 'node-red';
-import type { Gateway } from '../../src/gateway';
+import type { Gateway } from '../../src/gateway/gateway';
 import { asGatewayError } from '../../src/model/error';
 import { isObject, type JsonObject } from '../../src/model/json';
-import { registerAdminRoute } from './admin-route';
+import { createPostRoute } from './admin-route';
 import { withDialogGateway } from './draft-gateways';
 
 /** What the account of an administrator may do. A property is missing if the appliance does not report it. */
-export interface AccountCapabilities {
+interface AccountCapabilities {
   /** Seconds by which the clock of the appliance is ahead. */
   clock?: number | undefined;
   role?: string | undefined;
@@ -18,7 +17,7 @@ export interface AccountCapabilities {
   readonly denied: readonly string[];
 }
 
-/** One read for each part of the interface of the appliance. */
+/** One read operation for each part of the interface. */
 const CAPABILITY_PROBES: readonly (readonly [name: string, operation: string, input: JsonObject])[] = [
   ['administrators', 'config.get', { path: 'administrators' }],
   ['authentication', 'config.get', { path: 'authentication' }],
@@ -33,15 +32,13 @@ const ROLES_PATH = ['administrators', 'admin-roles', 'admin-role'];
 const CAN_ROLE_WRITE: Readonly<Record<string, boolean>> = { '.Administrators': true, '.Read-Only Administrators': false };
 
 /** `POST /gateway-appliance/account` reads what the account may do, after a successful connection test. */
-export function registerAccountRoute(red: NodeAPI): void {
-  registerAdminRoute(red, '/gateway-appliance/account', (body, clientSignal) => {
-    const draft = isObject(body.appliance) ? body.appliance : {};
-    const typedCredentials = isObject(draft.credentials) ? draft.credentials : {};
-    return withDialogGateway(red, body, async (gateway) => ({
-      ...(await readAccountCapabilities(gateway, { ...draft, ...typedCredentials }, clientSignal)),
-    }));
-  });
-}
+export const accountRoute = createPostRoute('/gateway-appliance/account', (red, body, clientSignal) => {
+  const draft = isObject(body.appliance) ? body.appliance : {};
+  const typedCredentials = isObject(draft.credentials) ? draft.credentials : {};
+  return withDialogGateway(red, body, async (gateway) => ({
+    ...(await readAccountCapabilities(gateway, { ...draft, ...typedCredentials }, clientSignal)),
+  }));
+});
 
 async function readAccountCapabilities(
   gateway: Gateway,

@@ -1,12 +1,22 @@
+import { readFileSync } from 'node:fs';
 import type { NodeAPI } from 'node-red';
+import { locateBuiltFile } from '../../src/files/package-folder';
 import { isObject, type JsonObject } from '../../src/model/json';
 
 type ExpressHandler = Parameters<NodeAPI['httpAdmin']['post']>[1];
-type Request = Parameters<ExpressHandler>[0];
-type Response = Parameters<ExpressHandler>[1];
+export type Request = Parameters<ExpressHandler>[0];
+export type AdminRouteResponse = Parameters<ExpressHandler>[1];
+
+/** A route that the editor uses. Node-RED checks the permission before `handle` is called. */
+export interface AdminRoute {
+  readonly method: 'get' | 'post';
+  readonly path: string;
+  readonly permission: string;
+  readonly handle: (red: NodeAPI, request: Request, response: AdminRouteResponse) => void;
+}
 
 /** Handles the request body and returns the response. The signal aborts when the client disconnects; `user` is the person who is logged in. */
-export type AdminRouteHandler = (body: Readonly<JsonObject>, signal: AbortSignal, user: string | undefined) => Promise<object>;
+type PostHandler = (red: NodeAPI, body: Readonly<JsonObject>, signal: AbortSignal, user: string | undefined) => Promise<object>;
 
 /** Maximum number of requests at the same time, because each can hold a connection to an appliance for half a minute. */
 const DEFAULT_ROUTE_CONCURRENCY = 2;
@@ -18,25 +28,49 @@ interface RouteLoad {
 }
 
 /**
- * Registers a POST route that contacts an appliance. It requires permission to edit appliances and a page of the same origin, and limits
+ * Creates a POST route that can contact an appliance. It requires permission to edit appliances and a page of the same origin, and limits
  * concurrency. Without `adminAuth` everybody has the permission, so the origin check keeps other pages out.
  */
-export function registerAdminRoute(red: NodeAPI, path: string, handle: AdminRouteHandler, concurrency = DEFAULT_ROUTE_CONCURRENCY): void {
+export function createPostRoute(path: string, handlePost: PostHandler, concurrency = DEFAULT_ROUTE_CONCURRENCY): AdminRoute {
   const load: RouteLoad = { running: 0, concurrency };
-  red.httpAdmin.post(path, red.auth.needsPermission('gateway-appliance.write'), (request, response) => {
-    const refusal = findRefusal(request, load);
-    if (refusal) sendRefusal(response, ...refusal);
-    else void respond(response, load, (signal) => handle(request.body as JsonObject, signal, readUserName(request)));
-  });
+  return {
+    method: 'post',
+    path,
+    permission: 'gateway-appliance.write',
+    handle: (red, request, response) => {
+      const refusal = findRefusal(request, load);
+      if (refusal) sendRefusal(response, ...refusal);
+      else void respond(response, load, (signal) => handlePost(red, request.body as JsonObject, signal, readUserName(request)));
+    },
+  };
 }
 
-/** Registers a GET route that contacts no appliance. It requires the read permission and a request of the same origin. */
-export function registerAdminReadRoute(red: NodeAPI, path: string, getBody: () => Promise<object>): void {
+/** Creates a GET route that contacts no appliance. It requires the read permission and a request of the same origin. */
+export function createReadRoute(path: string, getBody: (red: NodeAPI) => Promise<object>): AdminRoute {
   const load: RouteLoad = { running: 0, concurrency: Infinity };
-  red.httpAdmin.get(path, red.auth.needsPermission('gateway-appliance.read'), (request, response) => {
-    if (isSameOrigin(request)) void respond(response.set('Cache-Control', 'no-store'), load, getBody);
-    else sendRefusal(response, ...FOREIGN_ORIGIN);
-  });
+  return {
+    method: 'get',
+    path,
+    permission: 'gateway-appliance.read',
+    handle: (red, request, response) => {
+      if (isSameOrigin(request)) void respond(response.set('Cache-Control', 'no-store'), load, () => getBody(red));
+      else sendRefusal(response, ...FOREIGN_ORIGIN);
+    },
+  };
+}
+
+/** Creates a GET route for a script of the editor, a file in `dist/nodes/`. */
+export function createScriptRoute(file: string, permission: string): AdminRoute {
+  let script: string | undefined;
+  return {
+    method: 'get',
+    path: `/gateway-appliance/${file}`,
+    permission,
+    handle: (_red, _request, response) => {
+      script ??= readFileSync(locateBuiltFile('nodes', file), 'utf8');
+      response.type('application/javascript').set('Cache-Control', 'no-cache').send(script);
+    },
+  };
 }
 
 /** Returns the name of the person who is logged in to the editor. */
@@ -44,7 +78,7 @@ function readUserName({ user }: Request & { readonly user?: { readonly username?
   return typeof user?.username === 'string' && user.username !== '' ? user.username : undefined;
 }
 
-async function respond(response: Response, load: RouteLoad, createBody: (signal: AbortSignal) => Promise<object>): Promise<void> {
+async function respond(response: AdminRouteResponse, load: RouteLoad, createBody: (signal: AbortSignal) => Promise<object>): Promise<void> {
   const disconnect = new AbortController();
   response.on('close', () => disconnect.abort());
   load.running++;
@@ -89,6 +123,6 @@ function isSameOrigin({ headers }: Request): boolean {
   return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase());
 }
 
-function sendRefusal(response: Response, status: number, code: string, message: string): void {
+function sendRefusal(response: AdminRouteResponse, status: number, code: string, message: string): void {
   response.status(status).json({ ok: false, code, message });
 }

@@ -7,7 +7,7 @@ import { MASK } from '../../src/model/redaction';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 import { readFlowNode } from './draft-config-nodes';
 import { OperationSelector, type SelectedOperation } from '../message/operation-selector';
-import { parseEnvReference } from '../common/rules';
+import { parseVariableReference } from '../common/rules';
 import { findLastMessage, type LastMessage } from '../message/last-message';
 import type { Message } from '../message/typed-value';
 
@@ -15,7 +15,7 @@ import type { Message } from '../message/typed-value';
 const LOCAL_VALUE_TYPES = ['op', 'str', 'num', 'bool', 'json', 'msg'];
 
 /** The operation and the input that a dialog describes, for its sample message. */
-export interface DialogOperation {
+interface DialogOperation {
   readonly name: string;
   readonly operation: Operation;
   readonly input: Readonly<Record<string, unknown>>;
@@ -72,7 +72,7 @@ function readDraftFields(draftFields: unknown, flowFields: unknown, lastMessage:
 }
 
 function isLocalValue(type: unknown, value: unknown): boolean {
-  return LOCAL_VALUE_TYPES.includes(String(type)) && parseEnvReference(value) === undefined;
+  return LOCAL_VALUE_TYPES.includes(String(type)) && parseVariableReference(value) === undefined;
 }
 
 function createNotDeployedError(name: string): GatewayError {

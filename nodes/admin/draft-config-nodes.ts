@@ -4,7 +4,7 @@ import { trusted, safeMessage } from '../../src/model/safe-message';
 import type { ProxySettings, TlsSettings } from '../../src/model/settings';
 import { toProxySettings, type TlsNode } from '../appliance/appliance-node';
 import { badConfig } from '../common/node-properties';
-import { parseEnvReference } from '../common/rules';
+import { parseVariableReference } from '../common/rules';
 
 /** The editor shows this placeholder for a stored secret. */
 export const STORED_SECRET_PLACEHOLDER = '__PWRD__';
@@ -61,11 +61,11 @@ function readDraftTls(red: NodeAPI, draft: JsonObject): TlsSettings {
         ? credentials[name]
         : typedCredentials[name],
     );
-    if (parseEnvReference(value) !== undefined) throw createNotDeployedError('TLS');
+    if (parseVariableReference(value) !== undefined) throw createNotDeployedError('TLS');
     if (value !== '') contents[option] = name === 'p12data' ? Buffer.from(value, 'base64') : value;
   }
   const { servername, alpnprotocol } = draft;
-  if ([servername, alpnprotocol].some((value) => parseEnvReference(value) !== undefined)) throw createNotDeployedError('TLS');
+  if ([servername, alpnprotocol].some((value) => parseVariableReference(value) !== undefined)) throw createNotDeployedError('TLS');
   const options = {
     ...(trimmedText(servername) !== '' && { servername: trimmedText(servername) }),
     ...(trimmedText(alpnprotocol) !== '' && { ALPNProtocols: [trimmedText(alpnprotocol)] }),
@@ -81,7 +81,7 @@ function readDraftTls(red: NodeAPI, draft: JsonObject): TlsSettings {
 function readDraftProxy(red: NodeAPI, draft: JsonObject): ProxySettings {
   const { properties, credentials } = readFlowNode(red, draft.id);
   const typedCredentials = isObject(draft.credentials) ? draft.credentials : {};
-  if ([draft.url, ...Object.values(typedCredentials)].some((value) => parseEnvReference(value) !== undefined))
+  if ([draft.url, ...Object.values(typedCredentials)].some((value) => parseVariableReference(value) !== undefined))
     throw createNotDeployedError('proxy');
   const value = (name: string): unknown => {
     const isUntouched = typedCredentials[name] === undefined || typedCredentials[name] === STORED_SECRET_PLACEHOLDER;

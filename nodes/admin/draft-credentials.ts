@@ -1,15 +1,15 @@
 import { credentialsFromObject, type CredentialSet, type CredentialSource } from '../../src/inventory';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { Redactor } from '../../src/model/redaction';
-import { requiredCredentials } from '../../src/model/rules';
+import { listRequiredCredentials } from '../../src/model/rules';
 import { safeMessage } from '../../src/model/safe-message';
 import { CREDENTIAL_NAMES, type CredentialName } from '../../src/model/setting-kinds';
 import { resolveDraftValue, parseUrlOrigin, listSecretNames, listSecretValues } from './draft-settings';
 import { STORED_SECRET_PLACEHOLDER } from './draft-config-nodes';
 import type { InventoryNode } from '../inventory/inventory-node';
-import { readSetNames, storedCredentialName } from '../inventory/inventory-config';
+import { readCredentialSetNames, getStoredCredentialName } from '../inventory/inventory-config';
 import { badConfig, NodeProperties } from '../common/node-properties';
-import { parseEnvReference } from '../common/rules';
+import { parseVariableReference } from '../common/rules';
 
 /** Limits password guesses: one list must not try many passwords, or many realms, at one address. */
 const MAX_LOGINS_PER_ADDRESS = 3;
@@ -22,7 +22,7 @@ interface DeployedInventory {
   readonly isAsDeployed: (...properties: string[]) => boolean;
 }
 
-/** Where the values that `read` returned come from. */
+/** The origin of the values that `read` returned. */
 interface IssuedSet {
   readonly set: string;
   /** The deployed credential set with the same values. */
@@ -64,9 +64,9 @@ export class DraftCredentials implements CredentialSource {
       );
     this.#typedCredentials = isObject(credentials) ? credentials : {};
     this.#storedCredentials = storedCredentials;
-    this.#setNames = readSetNames(properties);
+    this.#setNames = readCredentialSetNames(properties);
     this.#deployedSource = isSame ? deployed?.credentialSource : undefined;
-    this.#deployedSetNames = deployed && this.#deployedSource ? readSetNames(new NodeProperties(deployed.properties)) : [];
+    this.#deployedSetNames = deployed && this.#deployedSource ? readCredentialSetNames(new NodeProperties(deployed.properties)) : [];
     for (const appliance of deployed?.appliances ?? []) {
       const origin = parseUrlOrigin(appliance.url);
       // An entry that was added to the file after the deploy must not get a stored password.
@@ -122,7 +122,7 @@ export class DraftCredentials implements CredentialSource {
       );
     logins.add(loginKey);
     if (isDeployed) return credentials;
-    if (requiredCredentials(login, secondFactor).some((name) => storedNames.has(name)))
+    if (listRequiredCredentials(login, secondFactor).some((name) => storedNames.has(name)))
       throw badConfig(
         safeMessage`The stored credential set ${set} is sent only to the address and proxy of its deploy. Type it again in the dialog, or deploy first.`,
       );
@@ -135,11 +135,11 @@ export class DraftCredentials implements CredentialSource {
     if (index < 0) return {};
     const values: Record<string, string> = {};
     const untouchedNames = CREDENTIAL_NAMES.filter((name) => {
-      const key = storedCredentialName(name, index);
+      const key = getStoredCredentialName(name, index);
       const value = this.#typedCredentials[key];
       if (value === undefined || value === null || value === STORED_SECRET_PLACEHOLDER) return true;
       // A variable must be deployed. Its value is never looked up here.
-      if (parseEnvReference(value) !== undefined)
+      if (parseVariableReference(value) !== undefined)
         return resolveDraftValue(key, value, this.#storedCredentials, this.#storedCredentials) === value;
       if (typeof value === 'string' && value !== '') values[name] = value;
       return false;

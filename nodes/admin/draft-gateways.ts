@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { NodeAPI } from 'node-red';
 import { asGatewayError } from '../../src/model/error';
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { Redactor } from '../../src/model/redaction';
 import type { Settings } from '../../src/model/settings';
 import { getApplianceById, readApplianceSettings } from '../appliance/appliance-node';
 import { readDraftSettings, listSecretValues } from './draft-settings';
-import { loginAttempts } from './login-attempt-limit';
+import { loginAttemptLimit } from './login-attempt-limit';
 import { getInventoryById } from '../inventory/inventory-node';
 import { badConfig } from '../common/node-properties';
 
@@ -52,7 +52,7 @@ export async function withDialogGateway(
     const error = asGatewayError(thrown);
     const { code, details } = error;
     // Some releases answer wrong credentials with 403, which has other causes too.
-    if (code === 'LOGIN_REJECTED' || (code === 'FORBIDDEN' && details.login === true)) loginAttempts.recordRefusals();
+    if (code === 'LOGIN_REJECTED' || (code === 'FORBIDDEN' && details.login === true)) loginAttemptLimit.recordRefusals();
     return { ok: false, code, ...(details.system !== undefined && { reason: details.system }), message: redactor.message(error) };
   }
 }
@@ -80,21 +80,24 @@ async function selectFirstGateway({ inventory, select }: JsonObject): Promise<Ga
 function getDraftGateway(red: NodeAPI, appliance: JsonObject): DialogTarget {
   const { properties, credentials, nodes, isDeployedAddress } = readDraftSettings(red, appliance);
   const settings = readApplianceSettings(red, properties, credentials, nodes);
-  const rehearsing = findRehearsingGateway(appliance, settings);
+  const rehearsing = findDeployedRehearsalGateway(appliance, settings);
   if (rehearsing) return { gateway: rehearsing, redactor: new Redactor().add(...listSecretValues(credentials)), isDeployedAddress: true };
   const cached = cachedDrafts.get(createDraftKey(appliance.id, settings));
   if (cached) {
     cached.timer.refresh();
     return { ...cached, isDeployedAddress };
   }
-  loginAttempts.assertAllowed();
+  loginAttemptLimit.assertAllowed();
   const created = { gateway: new Gateway(withDialogTimeouts(settings)), redactor: new Redactor().add(...listSecretValues(credentials)) };
   cacheDraftGateway(appliance.id, settings, created);
   return { ...created, isDeployedAddress };
 }
 
-/** Returns the rehearsing gateway of the deployed appliance, because a dialog uses its copy; undefined if it does not rehearse. Errors: `BAD_CONFIG` if it is not deployed. */
-export function findRehearsingGateway({ id }: Readonly<JsonObject>, { rehearsal, url }: Settings): Gateway | undefined {
+/**
+ * Returns the gateway of the deployed appliance if it rehearses, because a dialog uses the same simulated copy. Undefined if the settings
+ * have no rehearsal. Errors: `BAD_CONFIG` if the appliance is not deployed with these settings.
+ */
+export function findDeployedRehearsalGateway({ id }: Readonly<JsonObject>, { rehearsal, url }: Settings): Gateway | undefined {
   if (rehearsal === undefined) return undefined;
   const deployed = typeof id === 'string' ? getApplianceById(id) : undefined;
   if (deployed?.properties.rehearsal !== rehearsal || deployed.properties.url !== url)

@@ -7,7 +7,7 @@ import { resolveDraftValue } from './draft-settings';
 import { readDraftConfigNodes, hasUndeployedProxy, readFlowNode } from './draft-config-nodes';
 import { DraftCredentials } from './draft-credentials';
 import { getInventoryById, inventoryGatewayRegistry } from '../inventory/inventory-node';
-import { readDefaults, readStableFile, resolveConfigNodeIds } from '../inventory/inventory-config';
+import { readDefaults, readFileAfterLastChange, resolveConfigNodeIds } from '../inventory/inventory-config';
 import { badConfig, NodeProperties } from '../common/node-properties';
 
 const INVENTORY_PROPERTIES = ['source', 'file', 'list', 'defaults', 'secrets', 'prefix', 'secretsFolder', 'sets', 'tls', 'proxy'];
@@ -15,7 +15,7 @@ const INVENTORY_PROPERTIES = ['source', 'file', 'list', 'defaults', 'secrets', '
 const DEFAULT_VALUES: Readonly<Record<string, string>> = { source: 'file', secrets: 'node' };
 
 /** The inventory that a connection test uses, and the redactor for its answers. */
-export interface DraftInventory {
+interface DraftInventory {
   readonly inventory: Inventory;
   readonly redactor: Redactor;
 }
@@ -68,7 +68,7 @@ async function readDeployedFile(
   if (file === undefined) throw badConfig('The inventory has no file. Enter a path.');
   if (!isAsDeployed)
     throw badConfig('Files are read only as deployed, and this one is not deployed. Press Done, deploy, then test. Or test with a list.');
-  return [await readStableFile(file), detectInventoryFormat(file)];
+  return [await readFileAfterLastChange(file), detectInventoryFormat(file)];
 }
 
 function getText(values: JsonObject, name: string): string {

@@ -8,9 +8,9 @@ import {
   readFlowNode,
   type DraftConfigNodes,
 } from './draft-config-nodes';
-import { requiredCredentials } from '../../src/model/rules';
+import { listRequiredCredentials } from '../../src/model/rules';
 import { badConfig } from '../common/node-properties';
-import { parseEnvReference } from '../common/rules';
+import { parseVariableReference } from '../common/rules';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 
 const SECRET_NAMES = ['password', 'secondPassword', 'totpSecret', 'apiKey'] as const;
@@ -25,7 +25,7 @@ export function listSecretValues(credentials: ApplianceCredentials): string[] {
   return listSecretNames(credentials).map((name) => String(credentials[name]));
 }
 
-export interface DraftSettings {
+interface DraftSettings {
   readonly properties: JsonObject;
   readonly credentials: ApplianceCredentials;
   readonly nodes: DraftConfigNodes;
@@ -62,7 +62,7 @@ export function readDraftSettings(red: NodeAPI, body: Readonly<JsonObject>): Dra
     if (
       !isSameDestination &&
       value === STORED_SECRET_PLACEHOLDER &&
-      requiredCredentials(properties.login, properties.secondFactor).includes(name)
+      listRequiredCredentials(properties.login, properties.secondFactor).includes(name)
     ) {
       throw badConfig(
         'The address or proxy differs from the deployed one. Type the password again: a stored password is sent only where it was deployed.',
@@ -77,7 +77,7 @@ export function readDraftSettings(red: NodeAPI, body: Readonly<JsonObject>): Dra
  * variable.
  */
 export function resolveDraftValue(name: string, value: unknown, flowValues: JsonObject, deployedValues: object | undefined): unknown {
-  if (parseEnvReference(value) === undefined) return value;
+  if (parseVariableReference(value) === undefined) return value;
   if (deployedValues && flowValues[name] === value) return (deployedValues as JsonObject)[name];
   throw badConfig(
     safeMessage`${trusted(name)} uses an environment variable. A test reads variables only as deployed, for the deployed address. Deploy first, or enter the value for the test.`,

@@ -3,11 +3,11 @@ import { runOnMany, type ApplianceResult, type InventoryAppliance } from '../../
 import { asGatewayError } from '../../src/model/error';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { unwrapSystemInformation } from '../../src/run/identity';
-import { registerAdminRoute } from './admin-route';
+import { createPostRoute } from './admin-route';
 import { readFlowNode } from './draft-config-nodes';
 import { parseUrlOrigin } from './draft-settings';
 import type { DialogRouteResult } from './draft-gateways';
-import { loginAttempts } from './login-attempt-limit';
+import { loginAttemptLimit } from './login-attempt-limit';
 import { getInventoryById, type InventoryNode } from '../inventory/inventory-node';
 import { createDraftInventory } from './draft-inventory';
 import { badConfig } from '../common/node-properties';
@@ -31,16 +31,15 @@ interface TestRow {
   readonly same?: string;
 }
 
-/** Registers the routes of the inventory dialog. They write nothing and read only deployed files. */
-export function registerInventoryRoutes(red: NodeAPI): void {
-  registerAdminRoute(red, '/gateway-inventory/list', (body) => toRouteResult(() => listAppliances(body)), LIST_CONCURRENCY);
-  registerAdminRoute(
-    red,
+/** The routes of the inventory dialog. They write nothing and read only deployed files. */
+export const inventoryRoutes = [
+  createPostRoute('/gateway-inventory/list', (_red, body) => toRouteResult(() => listAppliances(body)), LIST_CONCURRENCY),
+  createPostRoute(
     '/gateway-inventory/test',
-    (body, clientSignal) => toRouteResult(() => testAppliances(red, body, clientSignal)),
+    (red, body, clientSignal) => toRouteResult(() => testAppliances(red, body, clientSignal)),
     TEST_CONCURRENCY,
-  );
-}
+  ),
+];
 
 async function toRouteResult(query: () => Promise<Record<string, unknown>>): Promise<DialogRouteResult> {
   try {
@@ -63,19 +62,30 @@ async function listAppliances(body: Readonly<JsonObject>): Promise<Record<string
   await inventory.ready;
   const { appliances, fault } = inventory;
   const tags = new Map<string, number>();
-  for (const tag of appliances.flatMap((appliance) => appliance.tags)) tags.set(tag, (tags.get(tag) ?? 0) + 1);
+  for (const appliance of appliances) for (const tag of appliance.tags) tags.set(tag, (tags.get(tag) ?? 0) + 1);
   const selected = typeof body.select === 'string' && body.select.trim() !== '' ? await inventory.select(body.select) : appliances;
   const search = typeof body.search === 'string' ? body.search.trim().toLowerCase() : '';
-  const found = selected.filter(({ name, url }) => `${name}\n${url}`.toLowerCase().includes(search));
   return {
     total: appliances.length,
     selected: selected.length,
-    entries: found
-      .slice(0, MAX_RESULTS)
-      .map(({ name, url, tags: applianceTags }) => ({ value: name, note: [url, ...applianceTags].join(' ') })),
+    entries: findMatches(selected, search).map(({ name, url, tags: applianceTags }) => ({
+      value: name,
+      note: [url, ...applianceTags].join(' '),
+    })),
     tags: [...tags].map(([value, count]) => ({ value, count })).slice(0, MAX_RESULTS),
     ...(fault && { fault: fault.message }),
   };
+}
+
+/** Returns the first appliances whose name or address contains the text. The search ends at the last one that is listed. */
+function findMatches(appliances: readonly InventoryAppliance[], search: string): InventoryAppliance[] {
+  if (search === '') return appliances.slice(0, MAX_RESULTS);
+  const found: InventoryAppliance[] = [];
+  for (const appliance of appliances) {
+    if (`${appliance.name}\n${appliance.url}`.toLowerCase().includes(search)) found.push(appliance);
+    if (found.length === MAX_RESULTS) break;
+  }
+  return found;
 }
 
 /**
@@ -89,12 +99,12 @@ async function testAppliances(red: NodeAPI, body: Readonly<JsonObject>, clientSi
     const targets = await requireInventory(body).select(select);
     return createTestTable(await queryAppliances(targets, clientSignal));
   }
-  loginAttempts.assertAllowed();
+  loginAttemptLimit.assertAllowed();
   const { inventory, redactor } = await createDraftInventory(red, body);
   try {
     const targets = inventory.select(select);
     const results = await queryAppliances(targets, clientSignal);
-    loginAttempts.recordRefusals(countMaxRefusals(targets, results));
+    loginAttemptLimit.recordRefusals(countMaxRefusals(targets, results));
     return redactor.value(createTestTable(results));
   } finally {
     inventory.close();

@@ -6,7 +6,7 @@ const MAX_REFUSED_ATTEMPTS = 3;
 const ATTEMPT_WINDOW_MS = 60_000;
 
 /** Limits the logins of the connection test for all users together, because the appliance locks accounts. */
-export const loginAttempts = {
+export const loginAttemptLimit = {
   refusedAt: [] as number[],
   assertAllowed(): void {
     const [first] = (this.refusedAt = this.refusedAt.filter((at) => at > performance.now() - ATTEMPT_WINDOW_MS));

@@ -1,15 +1,12 @@
-import { readFileSync } from 'node:fs';
-import type { NodeAPI } from 'node-red';
 import { areas } from '../../src/areas';
 import { selectFirstItems, listObjects, type LookupItem, type RunReadOperation } from '../../src/areas/object-lookup';
-import { readLinks } from '../../src/areas/links';
+import { readResourceLinks } from '../../src/areas/links';
 import { parseSessionFilter } from '../../src/areas/sessions/session-filter';
 import { badInput } from '../../src/model/error';
-import { locateBuiltFile } from '../../src/files/package-folder';
-import type { Gateway } from '../../src/gateway';
+import type { Gateway } from '../../src/gateway/gateway';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { redactSecrets } from '../../src/model/redaction';
-import { registerAdminRoute } from './admin-route';
+import { createPostRoute, createScriptRoute } from './admin-route';
 import { listInventoryApplianceNames, listNamedAppliances } from '../appliance/appliance-node';
 import { withDialogGateway } from './draft-gateways';
 
@@ -28,33 +25,26 @@ interface CachedLookup {
 
 const lookupsByGateway = new WeakMap<Gateway, Map<string, CachedLookup>>();
 
-/** Registers the routes that dialogs use to look up values. All of them only read. */
-export function registerLookupRoutes(red: NodeAPI): void {
-  registerAdminRoute(
-    red,
+/** The routes that dialogs use to look up values. All of them only read. */
+export const lookupRoutes = [
+  createPostRoute(
     '/gateway-appliance/list',
-    (body) => withDialogGateway(red, body, (gateway) => searchItems(gateway, body)),
+    (red, body) => withDialogGateway(red, body, (gateway) => searchItems(gateway, body)),
     CONCURRENCY,
-  );
-  registerAdminRoute(
-    red,
+  ),
+  createPostRoute(
     '/gateway-appliance/read',
-    (body, clientSignal) =>
+    (red, body, clientSignal) =>
       withDialogGateway(red, body, (gateway, isDeployedAddress) => readResource(gateway, body, isDeployedAddress, clientSignal)),
     CONCURRENCY,
-  );
-  registerAdminRoute(
-    red,
+  ),
+  createPostRoute(
     '/gateway-appliance/count',
-    (body) => withDialogGateway(red, body, (gateway) => countMatchingSessions(gateway, body)),
+    (red, body) => withDialogGateway(red, body, (gateway) => countMatchingSessions(gateway, body)),
     CONCURRENCY,
-  );
-  let script: string | undefined;
-  red.httpAdmin.get('/gateway-appliance/panels.js', red.auth.needsPermission('gateway-appliance.write'), (_request, response) => {
-    script ??= readFileSync(locateBuiltFile('nodes', 'panels.js'), 'utf8');
-    response.type('application/javascript').set('Cache-Control', 'no-cache').send(script);
-  });
-}
+  ),
+  createScriptRoute('panels.js', 'gateway-appliance.write'),
+];
 
 /** Returns the matching items of a kind. `unknown` lists the requested values that do not exist. */
 async function searchItems(gateway: Gateway, body: Readonly<JsonObject>): Promise<Record<string, unknown>> {
@@ -157,6 +147,6 @@ async function readResource(
   if (typeof path !== 'string' && !Array.isArray(path)) throw badInput('path must be text or an array.');
   const operation = body.root === 'request' ? 'request.get' : 'config.get';
   const { data, envelope } = await gateway.run(operation as string, { path }, { signal: clientSignal });
-  const links = isObject(data) ? readLinks(data) : [];
+  const links = isObject(data) ? readResourceLinks(data) : [];
   return { ...(isDeployedAddress && { resource: redactSecrets(data) }), links, path: envelope.request?.path };
 }

@@ -1,14 +1,12 @@
-import { readFileSync } from 'node:fs';
 import type { NodeAPI } from 'node-red';
 import { badInput, asGatewayError } from '../../src/model/error';
-import { locateBuiltFile } from '../../src/files/package-folder';
-import type { Gateway } from '../../src/gateway';
+import type { Gateway } from '../../src/gateway/gateway';
 import type { JsonObject } from '../../src/model/json';
 import { decideWaitingPlan, setWaitingListener } from '../action/approvals';
 import { translatorFor } from '../common/i18n';
-import { notifyApplianceFactsChanged, setApplianceFactsListener } from '../overview/known-facts';
+import { notifyApplianceFactsChanged, setApplianceFactsListener } from '../overview/appliance-facts';
 import { findAppliance, readOverview } from '../overview/overview';
-import { registerAdminReadRoute, registerAdminRoute } from './admin-route';
+import { createPostRoute, createReadRoute, createScriptRoute } from './admin-route';
 import type { DialogRouteResult } from './draft-gateways';
 
 /** Topic that tells open sidebars to read the overview again. It carries no data. */
@@ -19,22 +17,17 @@ const CONCURRENCY = 6;
 /** Maximum number of requests in the plan of an undo. */
 const MAX_PLAN = 50;
 
-/** Registers the routes of the sidebar. Only `…/refresh` (reads) and `…/undo` (writes) contact the appliance. */
-export function registerOverviewRoutes(red: NodeAPI): void {
-  registerAdminReadRoute(red, '/gateway-appliance/overview', () => readOverview(red));
-  registerAdminRoute(red, '/gateway-appliance/refresh', (body, signal) => answer(() => refresh(body, signal)), CONCURRENCY);
-  registerAdminRoute(red, '/gateway-appliance/decide', (body, _signal, user) => answer(() => decide(body, user)));
-  registerAdminRoute(red, '/gateway-appliance/undo', (body, signal, user) => answer(() => undo(red, body, signal, user)));
-  let script: string | undefined;
-  red.httpAdmin.get('/gateway-appliance/sidebar.js', red.auth.needsPermission('gateway-appliance.read'), (_request, response) => {
-    script ??= readFileSync(locateBuiltFile('nodes', 'sidebar.js'), 'utf8');
-    response.type('application/javascript').set('Cache-Control', 'no-cache').send(script);
-  });
-  publishChanges(red);
-}
+/** The routes of the sidebar. Only `…/refresh` (reads) and `…/undo` (writes) contact the appliance. */
+export const overviewRoutes = [
+  createReadRoute('/gateway-appliance/overview', readOverview),
+  createPostRoute('/gateway-appliance/refresh', (_red, body, signal) => answer(() => refresh(body, signal)), CONCURRENCY),
+  createPostRoute('/gateway-appliance/decide', (_red, body, _signal, user) => answer(() => decide(body, user))),
+  createPostRoute('/gateway-appliance/undo', (red, body, signal, user) => answer(() => undo(red, body, signal, user))),
+  createScriptRoute('sidebar.js', 'gateway-appliance.read'),
+];
 
 /** Tells open sidebars about changes, at most twice a second. */
-function publishChanges(red: NodeAPI): void {
+export function publishOverviewChanges(red: NodeAPI): void {
   let timer: NodeJS.Timeout | undefined;
   const publish = (): void => {
     timer = undefined;

@@ -1,11 +1,11 @@
 import type { NodeAPI } from 'node-red';
-import type { Gateway } from '../../src/gateway';
+import type { Gateway } from '../../src/gateway/gateway';
 import { parseInput } from '../../src/model/input';
 import type { JsonObject } from '../../src/model/json';
 import type { Operation } from '../../src/model/operation';
 import { Redactor, redactSecrets } from '../../src/model/redaction';
 import { findInputSecrets } from '../../src/model/secrets';
-import { registerAdminRoute } from './admin-route';
+import { createPostRoute } from './admin-route';
 import { readDialogOperation } from './dialog-operation';
 import { withDialogGateway } from './draft-gateways';
 import { findLastMessage } from '../message/last-message';
@@ -17,12 +17,12 @@ const MAX_PREVIEW_ITEMS = 50;
  * `POST /gateway-appliance/preview` returns what a node would send for a message; `…/last` returns the last message it received. Both
  * write nothing.
  */
-export function registerPreviewRoutes(red: NodeAPI): void {
-  registerAdminRoute(red, '/gateway-appliance/preview', (body, clientSignal) =>
+export const previewRoutes = [
+  createPostRoute('/gateway-appliance/preview', (red, body, clientSignal) =>
     withDialogGateway(red, body, (gateway, isDeployedAddress) => createPreview(red, gateway, body, isDeployedAddress, clientSignal)),
-  );
-  registerAdminRoute(red, '/gateway-appliance/last', (body) => Promise.resolve(getLastMessage(body)));
-}
+  ),
+  createPostRoute('/gateway-appliance/last', (_red, body) => Promise.resolve(getLastMessage(body))),
+];
 
 /** Returns the last message of a node, with secrets masked as in a plan. */
 function getLastMessage({ id }: Readonly<JsonObject>): Record<string, unknown> {

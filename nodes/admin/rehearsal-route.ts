@@ -1,9 +1,8 @@
-import type { NodeAPI } from 'node-red';
 import { asGatewayError, badInput } from '../../src/model/error';
 import type { JsonObject } from '../../src/model/json';
 import { getApplianceById } from '../appliance/appliance-node';
 import { badConfig } from '../common/node-properties';
-import { registerAdminRoute } from './admin-route';
+import { createPostRoute } from './admin-route';
 import type { DialogRouteResult } from './draft-gateways';
 
 const MAX_COMPARE_MS = 120_000;
@@ -11,9 +10,7 @@ const MAX_COMPARE_MS = 120_000;
 const MAX_SHOWN_CHARACTERS = 20_000;
 
 /** `POST /gateway-appliance/rehearsal` resets the copy of a deployed appliance, or returns what changed in the copy. */
-export function registerRehearsalRoute(red: NodeAPI): void {
-  registerAdminRoute(red, '/gateway-appliance/rehearsal', (body, signal) => handleRehearsal(body, signal));
-}
+export const rehearsalRoute = createPostRoute('/gateway-appliance/rehearsal', (_red, body, signal) => handleRehearsal(body, signal));
 
 async function handleRehearsal(body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<DialogRouteResult> {
   try {

@@ -1,32 +1,30 @@
 import type { NodeAPI } from 'node-red';
 import { asGatewayError, GatewayError } from '../../src/model/error';
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { PauseFreeCoordination } from '../../src/login/pause-free-coordination';
 import { processCoordination } from '../../src/model/process-coordination';
 import { Redactor } from '../../src/model/redaction';
 import { unwrapSystemInformation } from '../../src/run/identity';
-import { registerAdminRoute } from './admin-route';
+import { createPostRoute } from './admin-route';
 import { readApplianceSettings } from '../appliance/appliance-node';
 import { readDraftSettings, listSecretValues } from './draft-settings';
-import { findRehearsingGateway, withDialogTimeouts, cacheDraftGateway } from './draft-gateways';
-import { loginAttempts } from './login-attempt-limit';
+import { findDeployedRehearsalGateway, withDialogTimeouts, cacheDraftGateway } from './draft-gateways';
+import { loginAttemptLimit } from './login-attempt-limit';
 import type { Settings } from '../../src/model/settings';
-import { inspectUntrustedChain, type UntrustedChain } from './untrusted-chain';
+import { inspectUntrustedCertificateChain, type UntrustedCertificateChain } from './untrusted-chain';
 
 /** The response of the connection test. `reason` is the code of the operating system or of TLS. */
-export type ConnectionTestResult =
+type ConnectionTestResult =
   | { ok: true; system: unknown; ms: number }
-  | { ok: false; code: string; reason?: string | undefined; message: string; shown?: UntrustedChain | undefined };
+  | { ok: false; code: string; reason?: string | undefined; message: string; shown?: UntrustedCertificateChain | undefined };
 
 const MAX_TEST_MS = 30_000;
 /** How long the gateway of a successful test is kept, because the dialog reads more at once. */
 const FOLLOW_UP_TTL_MS = 2000;
 
 /** `POST /gateway-appliance/test` tries the settings of the open dialog, deployed or not. */
-export function registerTestRoute(red: NodeAPI): void {
-  registerAdminRoute(red, '/gateway-appliance/test', (body, signal) => testConnection(red, body, signal));
-}
+export const testRoute = createPostRoute('/gateway-appliance/test', testConnection);
 
 /** Tests a connection. Never rejects, and masks secrets. */
 export async function testConnection(red: NodeAPI, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<ConnectionTestResult> {
@@ -38,12 +36,12 @@ export async function testConnection(red: NodeAPI, body: Readonly<JsonObject>, c
     const { properties, credentials, nodes } = readDraftSettings(red, body);
     redactor.add(...listSecretValues(credentials));
     settings = readApplianceSettings(red, properties, credentials, nodes);
-    const rehearsing = findRehearsingGateway(body, settings);
+    const rehearsing = findDeployedRehearsalGateway(body, settings);
     if (rehearsing) {
       hasSucceeded = true;
       return await readSystemInfo(rehearsing, clientSignal);
     }
-    loginAttempts.assertAllowed();
+    loginAttemptLimit.assertAllowed();
     // An existing API key would not prove that the typed credentials work. A pause must not hide that its cause was removed.
     gateway = new Gateway(withDialogTimeouts(settings), {
       isolatedLogin: true,
@@ -58,10 +56,10 @@ export async function testConnection(red: NodeAPI, body: Readonly<JsonObject>, c
     const error = asGatewayError(thrown);
     const { code, details } = error;
     // Some releases answer wrong credentials with 403.
-    if (code === 'LOGIN_REJECTED' || code === 'FORBIDDEN') loginAttempts.recordRefusals();
+    if (code === 'LOGIN_REJECTED' || code === 'FORBIDDEN') loginAttemptLimit.recordRefusals();
     const chain =
       code === 'TLS' && gateway && settings
-        ? await inspectUntrustedChain(gateway, settings.url, settings.tls?.servername, clientSignal)
+        ? await inspectUntrustedCertificateChain(gateway, settings.url, settings.tls?.servername, clientSignal)
         : undefined;
     return {
       ok: false,

@@ -1,10 +1,10 @@
 import type { NodeAPI } from 'node-red';
 import { badInput } from '../../src/model/error';
-import type { Gateway } from '../../src/gateway';
+import type { Gateway } from '../../src/gateway/gateway';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { MASK, redactSecrets } from '../../src/model/redaction';
 import { trusted, safeMessage } from '../../src/model/safe-message';
-import { registerAdminRoute } from './admin-route';
+import { createPostRoute } from './admin-route';
 import { readDialogOperation } from './dialog-operation';
 import { withDialogGateway } from './draft-gateways';
 
@@ -16,7 +16,7 @@ const MAX_RESULT_CHARACTERS = 300_000;
 const MAX_TEXT_CHARACTERS = 2000;
 
 /** The data that the dialog shows. A table has only its first rows. */
-export interface TryNowResult {
+interface TryNowResult {
   readonly data?: unknown;
   /** Number of entries of the whole list, of which `data` has the first ones. */
   readonly total?: number;
@@ -25,15 +25,13 @@ export interface TryNowResult {
 }
 
 /** `POST /gateway-appliance/try` runs a read as the dialog describes it, and returns its data with masked secrets. */
-export function registerTryNowRoute(red: NodeAPI): void {
-  registerAdminRoute(red, '/gateway-appliance/try', (body, clientSignal) =>
-    withDialogGateway(red, body, (gateway, isDeployedAddress) => {
-      // Otherwise a dialog could read documents of any host that this machine reaches.
-      if (!isDeployedAddress) throw badInput('The appliance is not deployed with this address. Deploy it first.');
-      return tryRead(red, gateway, body, clientSignal);
-    }),
-  );
-}
+export const tryNowRoute = createPostRoute('/gateway-appliance/try', (red, body, clientSignal) =>
+  withDialogGateway(red, body, (gateway, isDeployedAddress) => {
+    // Otherwise a dialog could read documents of any host that this machine reaches.
+    if (!isDeployedAddress) throw badInput('The appliance is not deployed with this address. Deploy it first.');
+    return tryRead(red, gateway, body, clientSignal);
+  }),
+);
 
 async function tryRead(
   red: NodeAPI,
@@ -53,7 +51,7 @@ async function tryRead(
 }
 
 /** Masks secrets and omits what the dialog cannot show. */
-export function toTryNowResult(data: unknown): TryNowResult {
+function toTryNowResult(data: unknown): TryNowResult {
   if (Buffer.isBuffer(data)) return { bytes: data.length };
   if (typeof data === 'string')
     return data.length > MAX_TEXT_CHARACTERS ? { bytes: Buffer.byteLength(data) } : { data: redactSecrets(data) };

@@ -1,11 +1,11 @@
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { Gateway } from '../../src/gateway';
+import type { Gateway } from '../../src/gateway/gateway';
 import { parseSubjectAltNames, toCertificateInfo, type Handshake } from '../../src/http/peer-certificate';
 import type { CertificateInfo } from '../../src/model/peer-certificate';
 
 /** The certificate that the dialog offers to trust. Verification stays on. */
-export interface TrustAnchor {
+interface TrustAnchor {
   /** The topmost certificate of the chain: that of an authority, or the certificate of the appliance itself. */
   readonly pem: string;
   readonly itself: boolean;
@@ -13,7 +13,7 @@ export interface TrustAnchor {
   readonly servername?: string;
 }
 
-export interface UntrustedChain {
+export interface UntrustedCertificateChain {
   readonly chain: readonly CertificateInfo[];
   readonly names: readonly string[];
   readonly trust?: TrustAnchor;
@@ -22,12 +22,12 @@ export interface UntrustedChain {
 }
 
 /** Returns the certificate chain of an untrusted appliance. Undefined if no handshake succeeds. */
-export async function inspectUntrustedChain(
+export async function inspectUntrustedCertificateChain(
   gateway: Gateway,
   url: string,
   name: string | undefined,
   clientSignal: AbortSignal,
-): Promise<UntrustedChain | undefined> {
+): Promise<UntrustedCertificateChain | undefined> {
   try {
     return toUntrustedChain(await gateway.handshake(clientSignal), name ?? new URL(url).hostname.replace(/^\[|\]$/g, ''));
   } catch {
@@ -36,7 +36,7 @@ export async function inspectUntrustedChain(
   }
 }
 
-function toUntrustedChain({ certificates, trusted }: Handshake, host: string): UntrustedChain {
+function toUntrustedChain({ certificates, trusted }: Handshake, host: string): UntrustedCertificateChain {
   const [first] = certificates;
   const last = certificates.at(-1) ?? first;
   const names = parseSubjectAltNames(first);

@@ -5,7 +5,7 @@ import { badInput } from '../../src/model/error';
 import { safeMessage } from '../../src/model/safe-message';
 
 /** What a dialog shows about the folder of a field. Folders outside the user directory are never read. */
-export type FolderState = 'none' | 'writable' | 'read-only' | 'missing' | 'no-folder' | 'outside';
+type FolderState = 'none' | 'writable' | 'read-only' | 'missing' | 'no-folder' | 'outside';
 
 export interface FolderListing {
   /** The state of the requested folder. */
@@ -21,11 +21,11 @@ export interface FolderListing {
 
 const MAX_LISTED_FOLDERS = 500;
 const MAX_NAME_CHARACTERS = 100;
-/** Each part of a longer path would be looked at. No system has longer ones. */
+/** Maximum length of a path, because each part of a path is checked on the disk. No system has longer paths. */
 const MAX_PATH_CHARACTERS = 4096;
 
 /** Lists and creates folders below a root folder. Links that leave the root are neither followed nor listed. */
-export class UserFolders {
+export class UserFolderBrowser {
   readonly #root: string;
 
   constructor(root: string) {

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { badInput, GatewayError } from '../../src/model/error';
-import { Gateway, type GatewayOptions } from '../../src/gateway';
+import { Gateway, type GatewayOptions } from '../../src/gateway/gateway';
 import { PERMISSIONS } from '../../src/model/rules';
 import type { ApplianceTarget } from '../../src/inventory';
 import type { ProxySettings, Settings, TlsSettings } from '../../src/model/settings';
@@ -26,7 +26,7 @@ export type ApplianceCredentials = Partial<Record<keyof typeof APPLIANCE_CREDENT
 const deployedById = new Map<string, ApplianceNode>();
 
 /** Appliances that have a name but no node, for example those of an inventory. */
-export interface ApplianceList {
+interface ApplianceList {
   /** Settles when the list is loaded; undefined afterwards. */
   pending(): Promise<void> | undefined;
   findAppliance(name: string): ApplianceTarget | undefined;

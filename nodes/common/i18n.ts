@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import type { Translate } from '../../src/model/summary';
 
-export type TextValues = Readonly<Record<string, number | string>>;
+export type TextPlaceholderValues = Readonly<Record<string, number | string>>;
 
 /** Marks the start and end of a placeholder. No text contains this character. */
 const PLACEHOLDER_MARK = '\u0001';
@@ -12,7 +12,7 @@ const cachedTexts = new WeakMap<NodeAPI, Map<string, readonly string[]>>();
 /**
  * Returns a text in the language of the runtime, or `english` if the catalog has none. Texts are cached, because a lookup takes 20 µs.
  */
-export function translateText(red: NodeAPI, key: string, english: string, values: TextValues = NO_VALUES): string {
+export function translateText(red: NodeAPI, key: string, english: string, values: TextPlaceholderValues = NO_VALUES): string {
   const texts = cachedTexts.get(red) ?? new Map<string, readonly string[]>();
   if (texts.size === 0) cachedTexts.set(red, texts);
   let parts = texts.get(key);
@@ -22,7 +22,7 @@ export function translateText(red: NodeAPI, key: string, english: string, values
   return text;
 }
 
-const NO_VALUES: TextValues = Object.freeze({});
+const NO_VALUES: TextPlaceholderValues = Object.freeze({});
 
 function parseTextParts(red: NodeAPI, key: string, english: string): string[] {
   const names = [...english.matchAll(/__([\w-]+?)__/g)].map(([, name = '']) => name);
@@ -38,7 +38,7 @@ export function translateCount<T extends Readonly<Record<string, string>>>(
   keyPrefix: string,
   texts: T,
   key: keyof T & string,
-  values: TextValues = {},
+  values: TextPlaceholderValues = {},
 ): string {
   const singular = String(values['n']) === '1' ? texts[`${key}-one`] : undefined;
   return singular === undefined

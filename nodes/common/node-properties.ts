@@ -1,6 +1,6 @@
 import { GatewayError } from '../../src/model/error';
 import type { ErrorReason } from '../../src/model/error-reasons';
-import { parseEnvReference } from './rules';
+import { parseVariableReference } from './rules';
 import { trusted, safeMessage, type SafeMessage } from '../../src/model/safe-message';
 
 /** Creates the error of a misconfigured node. The text says what is wrong and what to do. */
@@ -15,7 +15,7 @@ export function badConfig(message: string | SafeMessage, statusReason?: ErrorRea
 const VARIABLE_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
 
 /** Creates the error of an unset variable. For a secret, the error names the variable only if the name cannot be a password. */
-export function unsetVariableError(name: string, variable: string, isSecret = false): GatewayError {
+export function createUnsetVariableError(name: string, variable: string, isSecret = false): GatewayError {
   const variableText = isSecret && !VARIABLE_NAME.test(variable) ? trusted('') : safeMessage` ${variable}`;
   return badConfig(
     safeMessage`${trusted(name)} uses the environment variable${variableText}, which is not set. Set it where Node-RED starts.`,
@@ -39,8 +39,8 @@ export class NodeProperties {
 
   /** Reads a credential. An error names its variable only if the name cannot be a password. */
   secret(name: string): string | undefined {
-    const variable = parseEnvReference(this.values[name]);
-    if (variable !== undefined) throw unsetVariableError(name, variable, true);
+    const variable = parseVariableReference(this.values[name]);
+    if (variable !== undefined) throw createUnsetVariableError(name, variable, true);
     return this.text(name);
   }
 
@@ -71,8 +71,8 @@ export class NodeProperties {
   #value(name: string): unknown {
     const value = this.values[name];
     // Node-RED replaces a variable that is set.
-    const variable = parseEnvReference(value);
-    if (variable !== undefined) throw unsetVariableError(name, variable);
+    const variable = parseVariableReference(value);
+    if (variable !== undefined) throw createUnsetVariableError(name, variable);
     return value === '' || value === null ? undefined : value;
   }
 }

@@ -1,19 +1,19 @@
 /* Rules that both the runtime and the dialogs apply. They must not need Node.js. */
 
 /** Message properties that cannot hold the output, because this node, Node-RED or an HTTP response needs them. */
-export const RESERVED_PROPERTIES: ReadonlySet<unknown> = new Set(['envelope', 'error', '_msgid', 'req', 'res', 'parts']);
+export const RESERVED_MESSAGE_PROPERTIES: ReadonlySet<unknown> = new Set(['envelope', 'error', '_msgid', 'req', 'res', 'parts']);
 
 /** The longest time of a timer and therefore of an approval: 24 days. */
 export const MAX_APPROVAL_MINUTES = Math.floor((2 ** 31 - 1) / 60_000);
 
-export type OutputPort = 'result' | 'failure' | 'event' | 'approve';
+export type OutputPortName = 'result' | 'failure' | 'event' | 'approve';
 
 /** Returns the outputs of a node in their order: result, failure, event, approval. */
-export function listOutputPorts(hasFailureOutput: boolean, hasApproval: boolean, hasEvents = false): OutputPort[] {
+export function listOutputPorts(hasFailureOutput: boolean, hasApproval: boolean, hasEventOutput = false): OutputPortName[] {
   return [
     'result',
     ...(hasFailureOutput ? (['failure'] as const) : []),
-    ...(hasEvents ? (['event'] as const) : []),
+    ...(hasEventOutput ? (['event'] as const) : []),
     ...(hasApproval ? (['approve'] as const) : []),
   ];
 }
@@ -22,7 +22,7 @@ export function listOutputPorts(hasFailureOutput: boolean, hasApproval: boolean,
 const ENV_REFERENCE = /^\$(?:\{(\S+)\}|\((\S+)\))$/;
 
 /** Returns the name of the environment variable that a value refers to. */
-export function parseEnvReference(value: unknown): string | undefined {
+export function parseVariableReference(value: unknown): string | undefined {
   if (typeof value !== 'string' || !value.startsWith('$')) return undefined;
   const found = ENV_REFERENCE.exec(value);
   return found?.[1] ?? found?.[2];
@@ -34,7 +34,7 @@ const WHOLE_PAYLOAD_KINDS = ['object', 'content'];
  * Whether the payload itself can be the subject: every other required field must have its own source (contract, "Where a field's value
  * comes from").
  */
-export function canBeWholePayload(
+export function canFieldTakeWholePayload(
   subject: string,
   fields: Readonly<Record<string, { readonly kind: string; readonly required?: boolean }>>,
   isNamed: (name: string) => boolean,

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Node, NodeAPI } from 'node-red';
-import type { GatewayOptions } from '../../src/gateway';
+import type { GatewayOptions } from '../../src/gateway/gateway';
 import type { ExchangeLogEntry } from '../../src/http/exchange-log';
 import { isObject } from '../../src/model/json';
 import type { Message } from '../message/typed-value';
-import { recordRun, toListedKey, toNodeKey } from '../overview/known-facts';
+import { recordRun, toInventoryEntryKey, toApplianceNodeKey } from '../overview/appliance-facts';
 import { findUnguardedFlows, findInsecureSettings } from './security-findings';
 
 /** The `type` of the log lines that record exchanges. */
@@ -30,23 +30,23 @@ export function setNodeRedRuntime(red: NodeAPI): void {
 }
 
 /** Returns the state folder of this package in the user directory of Node-RED, which no flow names. */
-export function getStateFolder(): string | undefined {
+export function getPackageStateFolder(): string | undefined {
   const userDir = latestRuntime?.settings.userDir;
   return typeof userDir === 'string' && userDir !== '' ? join(userDir, 'gateway-admin') : undefined;
 }
 
 /** The gateway options that Node-RED adds. */
-export type DiagnosticsOptions = Pick<GatewayOptions, 'onExchange' | 'onRunEnd' | 'hostInfo' | 'stateFolder'>;
+type DiagnosticsOptions = Pick<GatewayOptions, 'onExchange' | 'onRunEnd' | 'hostInfo' | 'stateFolder'>;
 
 /**
  * Returns the callbacks for the log and the sidebar, and the facts that Node-RED adds to a support bundle. `id` is the appliance node; an
  * inventory has none.
  */
 export function createDiagnosticsOptions(id?: string, url?: unknown): DiagnosticsOptions {
-  const nodeKey = id === undefined ? undefined : toNodeKey(id, url);
+  const nodeKey = id === undefined ? undefined : toApplianceNodeKey(id, url);
   return {
-    stateFolder: getStateFolder(),
-    onRunEnd: (run) => recordRun(nodeKey ?? toListedKey(run.envelope.appliance), run),
+    stateFolder: getPackageStateFolder(),
+    onRunEnd: (run) => recordRun(nodeKey ?? toInventoryEntryKey(run.envelope.appliance), run),
     onExchange: (exchange, appliance) => {
       const red = latestRuntime;
       red?.log.log({

@@ -1,6 +1,6 @@
 import { guessAppliance } from './flow-hints';
-import { getCurrentValue } from './dialog-state';
-import { toPropertyText } from './text';
+import { getDialogValue } from './dialog-state';
+import { readTextProperty } from './text';
 
 /** The response of an admin route, or the failure that stands for a missing response. */
 export type ApiResult = { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string; message: string };
@@ -14,10 +14,10 @@ export const APPLIANCE_CREDENTIALS = ['username', 'password', 'secondUsername', 
 
 /** The appliance of an action node for an admin route: its id, or all its settings if it is not deployed. */
 export function toApplianceReference(node: RedNode): Record<string, unknown> | undefined {
-  const inventory = getCurrentValue(node, 'inventory');
+  const inventory = getDialogValue(node, 'inventory');
   // The first selected appliance stands for all appliances of an inventory.
   if (typeof inventory === 'string' && RED.nodes.node(inventory)) return { inventory, select: getSelection(node) };
-  const applianceId = getCurrentValue(node, 'applianceFrom') === 'msg' ? guessAppliance(node) : getCurrentValue(node, 'appliance');
+  const applianceId = getDialogValue(node, 'applianceFrom') === 'msg' ? guessAppliance(node) : getDialogValue(node, 'appliance');
   const appliance = typeof applianceId === 'string' ? RED.nodes.node(applianceId) : null;
   if (!appliance) return undefined;
   const nodes = collectDraftNodes(appliance.tls, appliance.proxy);
@@ -51,7 +51,7 @@ function pickTexts(credentials: Record<string, unknown> = {}, names: readonly st
 
 /** Returns the selection of appliances: all of them if a message selects, because the editor does not know which. */
 function getSelection(node: RedNode): unknown {
-  return ['', 'str'].includes(toPropertyText(getCurrentValue(node, 'selectType'))) ? getCurrentValue(node, 'select') : '*';
+  return ['', 'str'].includes(readTextProperty(getDialogValue(node, 'selectType'))) ? getDialogValue(node, 'select') : '*';
 }
 
 /** Calls an admin route below gateway-appliance/. The promise never rejects: a failure is a result too. */
@@ -97,10 +97,15 @@ export function getErrorHeading(node: RedNode, { code, reason }: { code: string;
 
 /** Heading for other errors of tools that read from the appliance. */
 const FAILED_KEYS = { list: 'list.failed', tree: 'tree.failed', preview: 'preview.failed', try: 'try.failed' } as const;
-export type LookupTool = keyof typeof FAILED_KEYS;
+type FieldToolName = keyof typeof FAILED_KEYS;
 
 /** Returns the heading for an error of a tool. `object` is what the tool reads, as the dialog names it. */
-export function getToolErrorHeading(node: RedNode, error: { code: string; reason?: string }, tool: LookupTool, object = ''): string {
+export function getFieldToolErrorHeading(
+  node: RedNode,
+  error: { code: string; reason?: string },
+  tool: FieldToolName,
+  object = '',
+): string {
   switch (error.code) {
     case 'NOT_FOUND':
       return node._('list.not-there');

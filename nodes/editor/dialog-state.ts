@@ -14,36 +14,36 @@ export function setEditedConfigNode(node: RedNode | undefined): void {
 let placedNodeId: string | undefined;
 
 /** Remembers a new node from the palette until its dialog opens for the first time. */
-export function markJustPlaced(node: RedNode): void {
+export function markNodeAsJustPlaced(node: RedNode): void {
   placedNodeId = node.id;
 }
 
 /** Returns whether a node is new from the palette, and forgets it. */
-export function consumeJustPlaced(node: RedNode): boolean {
+export function takeJustPlacedMark(node: RedNode): boolean {
   const isPlaced = placedNodeId === node.id;
   placedNodeId = undefined;
   return isPlaced;
 }
 
-export function isBeingEdited(node: RedNode): boolean {
+export function isNodeBeingEdited(node: RedNode): boolean {
   return openNode === node;
 }
 
 /** Returns a property from the open dialog, or else from the node. */
-export function getCurrentValue(node: RedNode, property: string): unknown {
-  return isBeingEdited(node) ? $(`#node-input-${property}`).val() : node[property];
+export function getDialogValue(node: RedNode, property: string): unknown {
+  return isNodeBeingEdited(node) ? $(`#node-input-${property}`).val() : node[property];
 }
 
-export function getCurrentConfigValue(node: RedNode, property: string): unknown {
-  return openConfigNode === node ? findConfigInput(property).val() : node[property];
+export function getConfigDialogValue(node: RedNode, property: string): unknown {
+  return openConfigNode === node ? findConfigDialogInput(property).val() : node[property];
 }
 
 /** Finds an input in the open dialog of a configuration node. */
-export const findConfigInput = (property: string): JQuery => $(`#node-config-input-${property}`);
+export const findConfigDialogInput = (property: string): JQuery => $(`#node-config-input-${property}`);
 
 /** Returns the trimmed text of an input, or '' if no configuration node is selected. */
-export function readConfigText(property: string): string {
-  const value = findConfigInput(property).val();
+export function readConfigDialogText(property: string): string {
+  const value = findConfigDialogInput(property).val();
   return value === undefined || value === null || value === '_ADD_' ? '' : String(value).trim();
 }
 

@@ -1,5 +1,5 @@
 import { getAreaName, hasArea } from './operation-table';
-import { getCurrentValue } from './dialog-state';
+import { getDialogValue } from './dialog-state';
 
 /** Loads the full help when the help of a gateway node is opened, and scrolls to the selected operation. */
 export function installHelpLoader(): void {
@@ -61,7 +61,7 @@ export function setHelpNode(node: RedNode | undefined): void {
 function scrollToOperation(type: string): void {
   const node = openNode ?? RED.view.selection().nodes?.[0];
   if (node?.type !== type || !hasArea(type)) return;
-  const label = node._(`${getAreaName(node)}.operation.${String(getCurrentValue(node, 'operation'))}.label`);
+  const label = node._(`${getAreaName(node)}.operation.${String(getDialogValue(node, 'operation'))}.label`);
   const heading = $('.red-ui-help h4').filter((_, element) => $(element).text().trim() === label);
   heading.get(0)?.scrollIntoView({ block: 'start' });
 }

@@ -8,35 +8,42 @@ import { addSidebarTab } from './sidebar-tab';
 import { hasArea, setOperationTable, type AreaInfo } from './operation-table';
 
 /** The members of the global `gatewayEditor` that gateway.html calls. */
-export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './dialogs/appliance';
+export { getApplianceLabel, closeApplianceDialog, openApplianceDialog, saveApplianceDialog } from './dialogs/appliance';
 export {
-  checkConnections,
+  checkMaxConnections,
   checkCredential,
-  checkRate,
+  checkRateLimit,
   checkRealm,
-  checkSeconds,
+  checkTimeoutSeconds,
   checkUrl,
   checkMaxQueued,
 } from './dialogs/appliance-validators';
 export { checkAppliance } from './dialogs/action-validators';
-export { actionNodeHandlers as handlers, actionNodeValidators as validators } from './dialogs/action-definition';
-export { checkInventory, closeInventory, inventoryCredentials, inventoryLabel, openInventory, saveInventory } from './dialogs/inventory';
-export { presetAppliance } from './dialogs/action-label';
-export { checkWatch, closeWatch, openWatch, watchLabel } from './dialogs/watch';
+export { actionNodeHandlers as node, actionNodeValidators as check } from './dialogs/action-definition';
+export {
+  checkInventory,
+  closeInventoryDialog,
+  inventoryCredentials,
+  getInventoryLabel,
+  openInventoryDialog,
+  saveInventoryDialog,
+} from './dialogs/inventory';
+export { presetApplianceOfNewNode } from './dialogs/action-label';
+export { checkWatch, closeWatchDialog, openWatchDialog, getWatchLabel } from './dialogs/watch';
 
-/** Members that the dialogs of the fleet package use. */
+/** Functions of `gatewayEditor` that the dialogs of the fleet package use. */
 export { checkFields } from './dialogs/action-validators';
 export { FieldRow, showFieldRows } from './fields/field-row';
 export { describeDefaultSource, readValueSources } from './fields/value-types';
 export { setEditedNode } from './dialog-state';
-export { getOperations, getAllFields, getAreaNames } from './operation-table';
+export { getOperations, getFieldsOfAllOperations, getAreaNames } from './operation-table';
 export { FieldTools } from './fields/field-tools';
-export { openSelection, showSelectionMatches } from './dialogs/many-appliances';
+export { createSelectionInput, showSelectionMatches } from './dialogs/many-appliances';
 export { labelFormButtons } from './fields/row-elements';
 export { showError } from './text';
 
 /** Starts the editor part. The build adds the one call with the operation table. */
-export function start(table: Record<string, AreaInfo>): void {
+export function startEditor(table: Record<string, AreaInfo>): void {
   setOperationTable(table);
   fillFormTemplates();
   addCredentialSetsToTemplate();

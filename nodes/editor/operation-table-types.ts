@@ -1,5 +1,5 @@
 import type { ObjectKind } from '../../src/model/field';
-import type { TextRule } from '../../src/model/rules';
+import type { TextFormat } from '../../src/model/rules';
 
 /** One field in the operation table that scripts/editor/table.mjs writes into gateway.html. */
 export interface FieldInfo {
@@ -13,7 +13,7 @@ export interface FieldInfo {
   secret?: boolean;
   choices?: readonly string[];
   range?: 'count' | 'positive';
-  rule?: TextRule;
+  rule?: TextFormat;
   /** Values that the interface is known to accept. Other values are possible. */
   known?: readonly string[];
   names?: ObjectKind;

@@ -1,4 +1,4 @@
-import { listOutputPorts, type OutputPort } from '../common/rules';
+import { listOutputPorts, type OutputPortName } from '../common/rules';
 import type { AreaInfo, FieldInfo, OperationInfo } from './operation-table-types';
 
 export type { AreaInfo, FieldInfo, OperationInfo };
@@ -31,12 +31,12 @@ export function getOperations(node: RedNode): Record<string, OperationInfo> {
   return areasByName[getAreaName(node)]?.operations ?? {};
 }
 
-export function hasEvents(node: RedNode): boolean {
+export function hasEventOutput(node: RedNode): boolean {
   return areasByName[getAreaName(node)]?.events === true;
 }
 
 /** Returns the optional parts of the shared form for a type. */
-export function getFormParts(type: string): ('events' | 'plans' | 'writes' | 'preview')[] {
+export function getSharedFormParts(type: string): ('events' | 'plans' | 'writes' | 'preview')[] {
   const { events, dryRun, operations = {} } = areasByName[type.slice('gateway-'.length)] ?? {};
   const hasWrites = Object.values(operations).some(({ effect }) => effect !== 'read');
   if (dryRun === false) return events ? ['events'] : [];
@@ -52,8 +52,8 @@ export function getCredentialFields(type: string): string[] {
 }
 
 /** Returns the outputs of the stored node, not of its open dialog. */
-export function getNodePorts(node: RedNode): OutputPort[] {
-  return listOutputPorts(node.failures === 'output', String(node.approval) === 'true', hasEvents(node));
+export function getNodePorts(node: RedNode): OutputPortName[] {
+  return listOutputPorts(node.failures === 'output', String(node.approval) === 'true', hasEventOutput(node));
 }
 
 /** Returns the selected operation, or undefined if a message, a context, or an expression names it. */
@@ -65,7 +65,7 @@ export function findOperation(node: RedNode, operation: unknown, type: unknown):
 /**
  * Returns all fields of the area, for an operation that only a message knows. None is required, and a default must be the same everywhere.
  */
-export function getAllFields(node: RedNode): Record<string, FieldInfo> {
+export function getFieldsOfAllOperations(node: RedNode): Record<string, FieldInfo> {
   const all: Record<string, FieldInfo> = {};
   for (const { fields } of Object.values(getOperations(node))) {
     for (const [name, field] of Object.entries(fields)) all[name] = mergeField(all[name], field);

@@ -6,7 +6,7 @@ interface RedNode {
   name?: string;
   valid?: boolean | null;
   credentials?: Record<string, unknown>;
-  /** The node behind the editor's proxy. */
+  /** The node without the proxy of the editor. */
   __node__?: RedNode;
   /** The imported properties, each as JSON. */
   _config?: Record<string, string | undefined>;

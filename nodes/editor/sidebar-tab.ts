@@ -2,7 +2,7 @@ import { loadScript } from './load-script';
 
 /** The global that sidebar.js defines. */
 declare const gatewaySidebar: {
-  open(node: RedNode, container: JQuery): void;
+  openSidebar(node: RedNode, container: JQuery): void;
   recipes(node: RedNode, appliance: string): void;
 };
 
@@ -18,7 +18,7 @@ export function addSidebarTab(): void {
     const node = { id: 'gateway-sidebar', type: TYPE, _: translate };
     const name = translate('sidebar.tab');
     const content = $('<div class="gateway-sidebar">');
-    const onchange = (): void => void loadSidebar(node).then(() => gatewaySidebar.open(node, content));
+    const onchange = (): void => void loadSidebar(node).then(() => gatewaySidebar.openSidebar(node, content));
     RED.actions.add('gateway:show-sidebar', () => RED.sidebar.show(node.id));
     RED.sidebar.addTab({
       ...{ id: node.id, label: name, name, iconClass: 'fa fa-server', content, enableOnEdit: true, onchange },

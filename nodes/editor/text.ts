@@ -1,4 +1,4 @@
-import { parseEnvReference } from '../common/rules';
+import { parseVariableReference } from '../common/rules';
 
 /** Fills an element with a text in which `backticks` mark code. It never inserts HTML, because some texts come from the network. */
 export function renderMarkup(element: JQuery, text: string): JQuery {
@@ -11,7 +11,7 @@ export function renderMarkup(element: JQuery, text: string): JQuery {
 
 /** Whether Node-RED replaces the value with an environment variable, so that the editor cannot check it. */
 export function isVariableReference(value: string): boolean {
-  return parseEnvReference(value) !== undefined;
+  return parseVariableReference(value) !== undefined;
 }
 
 /** Shows an error below an input. The verdicts true and undefined hide it. */
@@ -21,7 +21,7 @@ export function showError(element: JQuery, verdict: string | true | undefined): 
 }
 
 /** Returns a node property as text, and '' for other types, which an imported flow can contain. */
-export function toPropertyText(value: unknown): string {
+export function readTextProperty(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
@@ -31,7 +31,7 @@ interface Translatable {
 }
 
 /** Returns the plural text of the catalog, or the singular text (`key-one`) for 1. */
-export function pluralized(node: Translatable, key: string, count: number, values: Record<string, string | number> = {}): string {
+export function formatPlural(node: Translatable, key: string, count: number, values: Record<string, string | number> = {}): string {
   return node._(count === 1 ? `${key}-one` : key, { ...values, n: String(count) });
 }
 

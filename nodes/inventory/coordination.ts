@@ -12,7 +12,7 @@ const sharedCoordinations: SharedCoordination[] = [];
 const currentCoordination = (): Coordination => sharedCoordinations[0]?.coordination ?? processCoordination;
 
 /** The coordination of all inventory gateways. Each call uses the current first one. */
-export const inventoryCoordination: Coordination = {
+export const sharedInventoryCoordination: Coordination = {
   runExclusive: (key, work, options = {}) => {
     let hasNotified = false;
     const onWait = (): void => {
@@ -36,7 +36,7 @@ export const inventoryCoordination: Coordination = {
  * Shares the state of inventory gateways with other processes. The lowest rank wins, so processes must use the same ranks. Returns a
  * function that ends the sharing.
  */
-export function shareBetweenProcesses(coordination: Coordination, rank: string): () => void {
+export function shareInventoryStateBetweenProcesses(coordination: Coordination, rank: string): () => void {
   const entry = { coordination, rank };
   // The latest of equal ranks goes first, because the older one is about to close.
   const position = sharedCoordinations.findIndex((other) => rank <= other.rank);

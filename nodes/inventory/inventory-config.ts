@@ -16,12 +16,12 @@ export const MAX_EXTRA_CREDENTIAL_SETS = 7;
 const FILE_SETTLE_MS = 100;
 
 /** Returns the credential name of a value: `password` in the default set, `password_1` in the first further set. */
-export function storedCredentialName(name: string, set: number): string {
+export function getStoredCredentialName(name: string, set: number): string {
   return set === 0 ? name : `${name}_${set}`;
 }
 
 /** Returns the names of the sets that the node stores, by position. Errors: `BAD_CONFIG` if there are too many. */
-export function readSetNames(properties: NodeProperties): string[] {
+export function readCredentialSetNames(properties: NodeProperties): string[] {
   const names = (properties.text('sets') ?? '').split(/[\s,;]+/).filter((name) => name !== '');
   if (names.length > MAX_EXTRA_CREDENTIAL_SETS)
     throw badConfig(
@@ -66,7 +66,7 @@ export function toRehearsalProperty(properties: NodeProperties, { name }: JsonOb
 }
 
 /** Reads a file that has stopped changing. Errors: `BAD_CONFIG`. */
-export async function readStableFile(file: string): Promise<string> {
+export async function readFileAfterLastChange(file: string): Promise<string> {
   try {
     for (let before = await stat(file); ;) {
       if (before.size > MAX_INVENTORY_BYTES)

@@ -1,6 +1,6 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import type { Gateway } from '../../src/gateway';
+import type { Gateway } from '../../src/gateway/gateway';
 import {
   detectInventoryFormat,
   credentialsFromEnvironment,
@@ -27,15 +27,15 @@ import {
   readAllowedHosts,
   readDefaults,
   MAX_EXTRA_CREDENTIAL_SETS,
-  readStableFile,
+  readFileAfterLastChange,
   toRehearsalProperty,
   resolveConfigNodeIds,
-  readSetNames,
-  storedCredentialName,
+  readCredentialSetNames,
+  getStoredCredentialName,
 } from './inventory-config';
-import { createDiagnosticsOptions, getStateFolder } from '../diagnostics/observe';
+import { createDiagnosticsOptions, getPackageStateFolder } from '../diagnostics/observe';
 import { badConfig, NodeProperties } from '../common/node-properties';
-import { inventoryCoordination } from './coordination';
+import { sharedInventoryCoordination } from './coordination';
 import { translateCount, translateText } from '../common/i18n';
 import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
@@ -44,7 +44,7 @@ export const INVENTORY_NODE_TYPE = 'gateway-inventory';
 /** The credential fields of one set, which are those of an appliance node. */
 export const INVENTORY_CREDENTIALS = Object.fromEntries(
   Array.from({ length: MAX_EXTRA_CREDENTIAL_SETS + 1 }, (_, set) =>
-    Object.entries(APPLIANCE_CREDENTIALS).map(([name, kind]) => [storedCredentialName(name, set), kind] as const),
+    Object.entries(APPLIANCE_CREDENTIALS).map(([name, kind]) => [getStoredCredentialName(name, set), kind] as const),
   ).flat(),
 );
 
@@ -55,11 +55,11 @@ const deployedById = new Map<string, InventoryNode>();
 /** The gateways of the inventory. They outlive a deploy, so unchanged appliances keep API key and connections. Connection tests share them. */
 export const inventoryGatewayRegistry = new GatewayRegistry({
   resolveAppliance: (name) => getApplianceByName(name).gateway(),
-  coordination: inventoryCoordination,
+  coordination: sharedInventoryCoordination,
   ...createDiagnosticsOptions(),
   // The runtime is known later than this module is loaded.
   get stateFolder() {
-    return getStateFolder();
+    return getPackageStateFolder();
   },
 });
 
@@ -206,8 +206,8 @@ export class InventoryNode {
   /** Reads the sets that the node stores. */
   #readOwnSets(properties: NodeProperties): Record<string, CredentialSet> {
     const stored = new NodeProperties(this.#node.credentials);
-    const sets = readSetNames(properties).map((set, index) => {
-      const values = CREDENTIAL_NAMES.map((name) => [name, stored.secret(storedCredentialName(name, index))] as const);
+    const sets = readCredentialSetNames(properties).map((set, index) => {
+      const values = CREDENTIAL_NAMES.map((name) => [name, stored.secret(getStoredCredentialName(name, index))] as const);
       return [set, Object.fromEntries(values.filter(([, value]) => value !== undefined))] as const;
     });
     return Object.fromEntries(sets);
@@ -219,7 +219,7 @@ export class InventoryNode {
   };
 
   async #readFile(file: string): Promise<void> {
-    const text = await readStableFile(file);
+    const text = await readFileAfterLastChange(file);
     await this.#inventory?.read(text, detectInventoryFormat(file));
   }
 
@@ -263,7 +263,7 @@ export function getInventoryById(id: string): InventoryNode | undefined {
 }
 
 /** An appliance of an inventory. */
-export interface ListedInventoryAppliance extends Pick<InventoryAppliance, 'name' | 'url' | 'existingGateway'> {
+interface ListedInventoryAppliance extends Pick<InventoryAppliance, 'name' | 'url' | 'existingGateway'> {
   /** The id of the inventory. */
   readonly id: string;
   gateway(): Gateway;

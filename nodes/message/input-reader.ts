@@ -1,7 +1,7 @@
 import type { Node, NodeAPI } from 'node-red';
 import type { Field, Operation } from '../../src/model/operation';
 import { badConfig } from '../common/node-properties';
-import { canBeWholePayload } from '../common/rules';
+import { canFieldTakeWholePayload } from '../common/rules';
 import {
   findPayloadProperties,
   createValueResolver,
@@ -13,7 +13,7 @@ import {
 import { isObject, type JsonObject } from '../../src/model/json';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 import { badInput } from '../../src/model/error';
-import { assertDepth } from './message-depth';
+import { assertMessageDepth } from './message-depth';
 
 const MAX_LISTED_PROPERTIES = 20;
 
@@ -72,7 +72,7 @@ export class InputReader {
     this.#subject = subject;
     this.#isSubjectRequired = field?.required === true;
     this.#canTakeNumber = field?.kind === 'number' || field?.numberPayload === true;
-    this.#canBeWholePayload = subject !== undefined && canBeWholePayload(subject, operation.fields, (name) => typedValues.has(name));
+    this.#canBeWholePayload = subject !== undefined && canFieldTakeWholePayload(subject, operation.fields, (name) => typedValues.has(name));
   }
 
   /** Returns the values by field; a promise only if a source needs one. Fails with a `GatewayError`. */
@@ -133,7 +133,7 @@ export class InputReader {
   }
 
   #assertInput(payload: unknown, values: InputValues): void {
-    assertDepth(values);
+    assertMessageDepth(values);
     this.#assertComplete(payload, values);
   }
 

@@ -1,5 +1,5 @@
 import type { Node } from 'node-red';
-import { setOwn, type JsonObject } from '../../src/model/json';
+import { setOwnProperty, type JsonObject } from '../../src/model/json';
 import type { Message } from './typed-value';
 
 /** Maximum number of values in the copy. The dialog shows only a part of a large message, and copying more would slow the flow. */
@@ -9,7 +9,7 @@ const MAX_DEPTH = 12;
 /** Properties that fields do not use, or that belong to a connection. */
 const OMITTED_PROPERTIES: ReadonlySet<string> = new Set(['_msgid', 'req', 'res', 'error', 'parts', 'approve', 'reject', 'cancel']);
 
-/** The size that is still left for the copy. */
+/** The remaining size for the copy. */
 interface RemainingSize {
   values: number;
   text: number;
@@ -82,7 +82,7 @@ function copyProperties(
   for (const name in value) {
     if (!Object.hasOwn(value, name) || omitted?.has(name)) continue;
     const item = copyValue(value[name], remaining, depth);
-    if (item !== undefined) setOwn(copy, name, item);
+    if (item !== undefined) setOwnProperty(copy, name, item);
   }
   return copy;
 }

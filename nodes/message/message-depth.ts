@@ -5,7 +5,7 @@ import { isObject } from '../../src/model/json';
 export const MAX_DEPTH = 200;
 
 /** Checks the nesting of input values. Errors: `BAD_INPUT`, also for a value that contains itself. */
-export function assertDepth(values: object): void {
+export function assertMessageDepth(values: object): void {
   if (isTooDeep(values))
     throw badInput(`The input is nested more than ${MAX_DEPTH} levels deep. Nothing was sent. Send a flatter payload.`, {
       sent: false,
@@ -25,7 +25,7 @@ function isTooDeep(root: object): boolean {
   return false;
 }
 
-/** Adds the objects that a value contains to `found`, which is created for the first one because most messages contain none. */
+/** Adds the objects in a value to `found`. The list is created with the first object, because most messages contain none. */
 function findInnerObjects(value: object, found: Set<object> | undefined): Set<object> | undefined {
   if (ArrayBuffer.isView(value)) return found;
   let all = found;
@@ -37,7 +37,7 @@ function findInnerObjects(value: object, found: Set<object> | undefined): Set<ob
 }
 
 /** Removes properties that are nested too deeply. Node-RED could not clone the message, so a Catch node would not get it. */
-export function removeDeepProperties(message: object): void {
+export function removeDeeplyNestedProperties(message: object): void {
   for (const [name, value] of Object.entries(message)) {
     const isPlain = Array.isArray(value) || isObject(value);
     if (isPlain && name !== 'req' && name !== 'res' && isTooDeep(value as object)) (message as Record<string, unknown>)[name] = null;

@@ -4,7 +4,7 @@ import type { Area, Operation } from '../../src/model/operation';
 import { InputReader, readTypedValues } from './input-reader';
 import { badConfig, NodeProperties } from '../common/node-properties';
 import { findPayloadProperties, createValueResolver, type Message, type ValueResolver, type TypedValue } from './typed-value';
-import { describeKind } from '../../src/model/json';
+import { describeValueKind } from '../../src/model/json';
 import { trusted, safeMessage, type SafeMessage } from '../../src/model/safe-message';
 
 /** An operation that is ready to read its input from messages. */
@@ -31,7 +31,7 @@ export class OperationSelector {
   readonly #usedProperties: Iterable<string | symbol>;
   readonly #prepared = new Map<string, SelectedOperation>();
 
-  /** Errors: `BAD_CONFIG` if a property is invalid. An unknown operation is `BAD_INPUT` for each message. */
+  /** Parses the selection. Errors: `BAD_CONFIG` if a property is invalid. Each message with an unknown operation fails with `BAD_INPUT`. */
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, area: Area, definition: Readonly<Record<string, unknown>>) {
     this.#red = red;
     this.#node = node;
@@ -59,7 +59,7 @@ export class OperationSelector {
 
   #selectByName(requested: unknown): SelectedOperation {
     if (typeof requested !== 'string')
-      throw badInput(safeMessage`operation must be the name of an operation, not ${trusted(describeKind(requested))}.`);
+      throw badInput(safeMessage`operation must be the name of an operation, not ${trusted(describeValueKind(requested))}.`);
     const prefix = `${this.#area.name}.`;
     const name = requested.startsWith(prefix) ? requested.slice(prefix.length) : requested;
     const selectedOperation = this.#prepared.get(name) ?? this.#prepare(name);

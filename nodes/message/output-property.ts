@@ -1,9 +1,9 @@
 import type { NodeAPI, NodeMessage } from 'node-red';
 import { isGatewayFailure } from './failure';
 import { badConfig } from '../common/node-properties';
-import { RESERVED_PROPERTIES } from '../common/rules';
+import { RESERVED_MESSAGE_PROPERTIES } from '../common/rules';
 import type { Message } from './typed-value';
-import { isObject, describeKind } from '../../src/model/json';
+import { isObject, describeValueKind } from '../../src/model/json';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 
 const PROTOTYPE_NAMES = new Set<unknown>(['__proto__', 'constructor', 'prototype']);
@@ -13,10 +13,10 @@ export class OutputProperty {
   readonly #red: NodeAPI;
   readonly #property: string;
   readonly #isNested: boolean;
-  /** The properties of the message that hold data; undefined when the message decides it. */
+  /** The message properties that receive data; undefined if the message selects them. */
   readonly #names: readonly string[] | undefined;
 
-  /** Errors: `BAD_CONFIG` if the property is invalid or reserved. */
+  /** Parses the name of the property. Errors: `BAD_CONFIG` if the property is invalid or reserved. */
   constructor(red: NodeAPI, property: string) {
     this.#red = red;
     this.#property = property.startsWith('msg.') ? property.slice(4) : property;
@@ -24,7 +24,7 @@ export class OutputProperty {
     this.#isNested = parts.length > 1;
     const first = parts[0];
     if (!this.#isNested) this.#names = this.#property === '' ? [] : [String(first)];
-    if (typeof first !== 'string' || RESERVED_PROPERTIES.has(first) || parts.some((part) => PROTOTYPE_NAMES.has(part))) {
+    if (typeof first !== 'string' || RESERVED_MESSAGE_PROPERTIES.has(first) || parts.some((part) => PROTOTYPE_NAMES.has(part))) {
       throw badConfig(
         safeMessage`output cannot be ${JSON.stringify(property)}, because the message needs that property. Choose another one.`,
       );
@@ -40,7 +40,7 @@ export class OutputProperty {
       if (holder === undefined) return;
       if (typeof holder !== 'object' || holder === null) {
         throw badConfig(
-          safeMessage`output is msg.${this.#property}, but the message has ${trusted(describeKind(holder))} there, which cannot hold data. Nothing was sent.`,
+          safeMessage`output is msg.${this.#property}, but the message has ${trusted(describeValueKind(holder))} there, which cannot hold data. Nothing was sent.`,
         );
       }
     }

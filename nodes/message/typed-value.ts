@@ -1,8 +1,8 @@
 import type { Node, NodeAPI, NodeMessageInFlow } from 'node-red';
 import { badInput, GatewayError } from '../../src/model/error';
-import { expandPathTags } from '../../src/model/path';
-import { badConfig, unsetVariableError } from '../common/node-properties';
-import { parseEnvReference } from '../common/rules';
+import { expandPathTags } from '../../src/model/path-tags';
+import { badConfig, createUnsetVariableError } from '../common/node-properties';
+import { parseVariableReference } from '../common/rules';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 
 export type Message = NodeMessageInFlow;
@@ -23,7 +23,7 @@ export interface TypedValue {
 }
 
 /** The field that a value is for. */
-export interface ValueContext {
+interface ValueContext {
   readonly name: string;
   /** The label in the dialog. */
   readonly label?: string | undefined;
@@ -70,8 +70,8 @@ export function createValueResolver(
 
 function prepareResolver(red: NodeAPI, node: Node<Record<string, unknown>>, typedValue: TypedValue, context: ValueContext): ValueResolver {
   const { type, value } = typedValue;
-  const variable = parseEnvReference(value);
-  if (variable !== undefined) throw unsetVariableError(context.name, variable);
+  const variable = parseVariableReference(value);
+  if (variable !== undefined) throw createUnsetVariableError(context.name, variable);
   switch (type) {
     case 'str':
       if (context.hasPathTags && typeof value === 'string' && value.includes('{{'))
@@ -88,8 +88,8 @@ function prepareResolver(red: NodeAPI, node: Node<Record<string, unknown>>, type
         constant: requireValue(typedValue, context, typeof value === 'string' && value !== '' ? (JSON.parse(value) as unknown) : value),
       };
     case 'cred': {
-      const secretVariable = parseEnvReference(node.credentials[context.name]);
-      if (secretVariable !== undefined) throw unsetVariableError(context.name, secretVariable, true);
+      const secretVariable = parseVariableReference(node.credentials[context.name]);
+      if (secretVariable !== undefined) throw createUnsetVariableError(context.name, secretVariable, true);
       return { constant: requireValue(typedValue, context, node.credentials[context.name]) };
     }
     case 'msg':

@@ -1,8 +1,8 @@
 import type { NodeAPI } from 'node-red';
-import type { Gateway } from '../../src/gateway';
+import type { Gateway } from '../../src/gateway/gateway';
 import { asGatewayError, GatewayError } from '../../src/model/error';
 import { isObject, type JsonObject } from '../../src/model/json';
-import type { KnownFacts, LastBackup, TimedValue } from './known-facts';
+import type { ApplianceFacts, LastBackup, ValueWithTime } from './appliance-facts';
 
 const JOURNAL_DAYS = 14;
 const MAX_ENTRIES = 60;
@@ -16,12 +16,12 @@ interface CachedEntries {
   readonly entries: Promise<JsonObject[]>;
 }
 
-/** The journal entries of the last read by gateway, because each read checks every line. */
+/** The journal entries of the last read, by gateway. They are stored because each read checks every line. */
 const entriesByGateway = new WeakMap<Gateway, CachedEntries>();
-const backupByGateway = new WeakMap<Gateway, Promise<TimedValue<LastBackup> | undefined>>();
+const backupByGateway = new WeakMap<Gateway, Promise<ValueWithTime<LastBackup> | undefined>>();
 
 /** Reads the local records about an appliance. These operations send no request. */
-export class LocalRecords {
+export class JournalAndBackupReader {
   readonly problems: string[] = [];
   /** Whether the appliance has no journal. Without a node, this is known only after `readJournal`. */
   hasNoJournal = false;
@@ -36,7 +36,7 @@ export class LocalRecords {
   }
 
   /** Returns the newest entries. A run since the last read makes it read again. */
-  readJournal({ version }: KnownFacts): Promise<JsonObject[]> {
+  readJournal({ version }: ApplianceFacts): Promise<JsonObject[]> {
     const cached = entriesByGateway.get(this.#gateway);
     if (cached && cached.version === version && cached.expiresAt > performance.now()) return this.#attempt(cached.entries);
     const since = new Date(Date.now() - JOURNAL_DAYS * 86_400_000).toISOString();
@@ -45,15 +45,17 @@ export class LocalRecords {
     return this.#attempt(entries);
   }
 
-  /** Finds the newest backup in the folders of the deployed backup nodes, once. Later backups are known from their runs. */
-  async readLastBackup(red: NodeAPI, id: string | undefined): Promise<TimedValue<LastBackup> | undefined> {
+  /**
+   * Finds the newest backup in the folders of the deployed backup nodes. One search is enough, because each later run reports its backup.
+   */
+  async readLastBackup(red: NodeAPI, id: string | undefined): Promise<ValueWithTime<LastBackup> | undefined> {
     if (id === undefined) return undefined;
     let found = backupByGateway.get(this.#gateway);
     if (!found) backupByGateway.set(this.#gateway, (found = this.#findBackup(findBackupFolders(red, id))));
     return found;
   }
 
-  async #findBackup(folders: readonly string[]): Promise<TimedValue<LastBackup> | undefined> {
+  async #findBackup(folders: readonly string[]): Promise<ValueWithTime<LastBackup> | undefined> {
     const lists = await Promise.all(folders.map((folder) => this.#attempt(this.#run('backup.list', { folder }))));
     const times = lists
       .flat()
@@ -67,7 +69,7 @@ export class LocalRecords {
     return Array.isArray(data) ? data.filter(isObject) : [];
   }
 
-  /** Returns undefined after a failure or too much time, and records the reason. */
+  /** Waits for local records. Returns an empty list if the read fails or takes too long, and records the reason. */
   async #attempt(records: Promise<JsonObject[]>): Promise<JsonObject[]> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_resolve, reject) => {

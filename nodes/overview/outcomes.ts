@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../src/model/json';
-import type { KnownFacts, RunRecord } from './known-facts';
+import type { ApplianceFacts, FinishedRunRecord } from './appliance-facts';
 
 /** Maximum number of outcomes of an appliance in the sidebar. */
 const MAX_OUTCOMES = 10;
 
 /** One outcome in the sidebar: who, what, when. */
-export interface Outcome {
+export interface SidebarOutcome {
   readonly at: string;
   readonly operation: string;
   /** Whether the write succeeded; null if its outcome is unknown. */
@@ -24,7 +24,7 @@ export interface Outcome {
 }
 
 /** Merges the runs of this process with the journal entries, the newest first. The entries of one run become one outcome. */
-export function mergeOutcomes({ runs, undone }: KnownFacts, entries: readonly JsonObject[]): Outcome[] {
+export function mergeOutcomes({ runs, undone }: ApplianceFacts, entries: readonly JsonObject[]): SidebarOutcome[] {
   const entriesById = new Map(entries.map((entry) => [String(entry['id']), entry]));
   const ofRuns = runs.map((run) => toOutcome(run, entriesById, undone));
   const idsOfRuns = new Set(runs.flatMap((run) => run.entries));
@@ -32,14 +32,14 @@ export function mergeOutcomes({ runs, undone }: KnownFacts, entries: readonly Js
   return [...ofRuns, ...others].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)).slice(0, MAX_OUTCOMES);
 }
 
-function toOutcome(run: RunRecord, entriesById: ReadonlyMap<string, JsonObject>, undone: ReadonlySet<string>): Outcome {
+function toOutcome(run: FinishedRunRecord, entriesById: ReadonlyMap<string, JsonObject>, undone: ReadonlySet<string>): SidebarOutcome {
   const { entries, ...shown } = run;
   // A part of a run is not taken back alone: the sentence describes the whole.
   const isUndoable = entries.length > 0 && entries.every((id) => entriesById.get(id)?.['undo'] === true);
   return { ...shown, target: null, undo: isUndoable ? entries : [], undone: isUndone(entries, undone) };
 }
 
-function fromEntry(entry: JsonObject, undone: ReadonlySet<string>): Outcome {
+function fromEntry(entry: JsonObject, undone: ReadonlySet<string>): SidebarOutcome {
   const { at, operation, ok, code, changed, actor, node, id, undo, person, request } = entry;
   const { path } = request as JsonObject;
   return {
@@ -60,10 +60,10 @@ const toText = (value: unknown): string | null => (typeof value === 'string' && 
 /** Returns the last two segments of a path, which usually contain the object name. */
 function toTarget(path: string): string {
   const segments = path.split('/').filter(Boolean).slice(-2);
-  return segments.map(decodeSegment).join('/');
+  return segments.map(decodePathSegment).join('/');
 }
 
-function decodeSegment(segment: string): string {
+function decodePathSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -1,19 +1,25 @@
 import type { NodeAPI } from 'node-red';
-import type { Gateway } from '../../src/gateway';
+import type { Gateway } from '../../src/gateway/gateway';
 import { asGatewayError, GatewayError } from '../../src/model/error';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { listWaitingPlans, type WaitingPlan } from '../action/approvals';
 import { listDeployedAppliances } from '../appliance/appliance-node';
 import { listInventoryAppliances } from '../inventory/inventory-node';
-import { ensureFacts, getFacts, toListedKey, toNodeKey, type KnownFacts } from './known-facts';
-import { LocalRecords } from './local-records';
-import { mergeOutcomes, type Outcome } from './outcomes';
+import {
+  getOrCreateApplianceFacts,
+  findApplianceFacts,
+  toInventoryEntryKey,
+  toApplianceNodeKey,
+  type ApplianceFacts,
+} from './appliance-facts';
+import { JournalAndBackupReader } from './local-records';
+import { mergeOutcomes, type SidebarOutcome } from './outcomes';
 
 /** Maximum number of appliances in an overview. Those that need attention come first. */
 const MAX_APPLIANCES = 200;
 
 /** How the sidebar identifies an appliance: a node, or an entry of an inventory. */
-export interface ApplianceReference {
+interface ApplianceReference {
   readonly id?: string;
   readonly inventory?: string;
   readonly name?: string;
@@ -30,11 +36,11 @@ interface ListedAppliance {
 }
 
 /** The state of one appliance as far as it is known without contacting it. */
-export interface ApplianceOverview extends ApplianceReference {
-  readonly contact: KnownFacts['contact'] | undefined;
-  readonly sessions: KnownFacts['sessions'] | undefined;
-  readonly licenses: KnownFacts['licenses'] | undefined;
-  readonly backup: KnownFacts['backup'] | undefined;
+interface ApplianceOverview extends ApplianceReference {
+  readonly contact: ApplianceFacts['contact'] | undefined;
+  readonly sessions: ApplianceFacts['sessions'] | undefined;
+  readonly licenses: ApplianceFacts['licenses'] | undefined;
+  readonly backup: ApplianceFacts['backup'] | undefined;
   readonly name: string;
   readonly url: string;
   /** Why it cannot be used. */
@@ -42,7 +48,7 @@ export interface ApplianceOverview extends ApplianceReference {
   readonly journal: boolean;
   readonly contained: readonly JsonObject[];
   readonly waiting: readonly Omit<WaitingPlan, 'decide' | 'applianceId'>[];
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly SidebarOutcome[];
   /** Local records that could not be read, as sentences. */
   readonly problems: readonly string[];
 }
@@ -53,7 +59,7 @@ export async function readOverview(red: NodeAPI): Promise<{ appliances: Applianc
   const plans = listWaitingPlans();
   const waitingFor = (appliance: ListedAppliance): WaitingPlan[] => plans.filter((plan) => isPlanOf(plan, appliance));
   const rank = (appliance: ListedAppliance): number => {
-    const facts = getFacts(appliance.key);
+    const facts = findApplianceFacts(appliance.key);
     return waitingFor(appliance).length > 0 ? 0 : facts?.contact?.value.code ? 1 : facts ? 2 : 3;
   };
   // A short list keeps its order, so that nothing moves under the pointer.
@@ -63,7 +69,7 @@ export async function readOverview(red: NodeAPI): Promise<{ appliances: Applianc
 }
 
 /** Finds the gateway of an appliance and the key of its facts. Errors: `BAD_CONFIG` for an unknown appliance. */
-export function findAppliance({ id, inventory, name }: Readonly<JsonObject>): { gateway: Gateway; facts: KnownFacts } {
+export function findAppliance({ id, inventory, name }: Readonly<JsonObject>): { gateway: Gateway; facts: ApplianceFacts } {
   const found = listAppliances().find(({ reference }) =>
     typeof id === 'string'
       ? reference.id === id
@@ -71,7 +77,7 @@ export function findAppliance({ id, inventory, name }: Readonly<JsonObject>): { 
   );
   const gateway = found?.reference.id === undefined ? findListedGateway(inventory, name) : found.getGateway();
   if (!found || !gateway) throw new GatewayError('BAD_CONFIG', 'The appliance is not deployed or is disabled. Deploy it first.');
-  return { gateway, facts: ensureFacts(found.key) };
+  return { gateway, facts: getOrCreateApplianceFacts(found.key) };
 }
 
 function findListedGateway(inventory: unknown, name: unknown): Gateway | undefined {
@@ -88,14 +94,14 @@ function listAppliances(): ListedAppliance[] {
       reference: { id },
       name: appliance.label,
       url: typeof url === 'string' ? url : '',
-      key: toNodeKey(id, url),
+      key: toApplianceNodeKey(id, url),
       hasJournal: typeof journal === 'string' && journal !== '',
       getGateway: () => appliance.gateway(),
     };
   });
   const listed = listInventoryAppliances().map((appliance): ListedAppliance => {
     const { id: inventory, name, url } = appliance;
-    const key = toListedKey(name);
+    const key = toInventoryEntryKey(name);
     return { reference: { inventory, name }, name, url, key, hasJournal: true, getGateway: () => appliance.existingGateway };
   });
   return [...nodes, ...listed];
@@ -114,7 +120,7 @@ async function readAppliance(
   { reference, name, url, key, hasJournal, getGateway }: ListedAppliance,
   waiting: ApplianceOverview['waiting'],
 ): Promise<ApplianceOverview> {
-  const { contact, sessions, licenses, backup } = getFacts(key) ?? {};
+  const { contact, sessions, licenses, backup } = findApplianceFacts(key) ?? {};
   const known = { ...reference, name, url, contact, sessions, licenses, backup, waiting };
   const empty = { journal: hasJournal, contained: [], outcomes: [], problems: [] };
   let gateway: Gateway | undefined;
@@ -124,8 +130,8 @@ async function readAppliance(
     return { ...known, ...empty, fault: asGatewayError(thrown).message };
   }
   if (!gateway) return { ...known, ...empty };
-  const facts = ensureFacts(key);
-  const records = new LocalRecords(gateway);
+  const facts = getOrCreateApplianceFacts(key);
+  const records = new JournalAndBackupReader(gateway);
   const [contained, entries, oldBackup] = await Promise.all([
     records.readContained(),
     hasJournal ? records.readJournal(facts) : [],

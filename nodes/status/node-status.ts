@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { Progress } from '../../src/model/operation';
 import type { RunOnManyProgress } from '../../src/inventory';
 import { formatCount, formatSize, type NodeStatusKey, type StatusText } from './status-text';
-import { translateCount, translateText, type TextValues } from '../common/i18n';
+import { translateCount, translateText, type TextPlaceholderValues } from '../common/i18n';
 import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
 /** The shortest time between two status updates, because the editor redraws for each. */
@@ -182,12 +182,12 @@ export class StatusReporter {
     return { ...style, text: this.#text(key, { s: secondsLeft }) };
   }
 
-  #text(key: NodeStatusKey, values: TextValues = {}): string {
+  #text(key: NodeStatusKey, values: TextPlaceholderValues = {}): string {
     return translateCount(this.#red, 'status', RUNTIME_TEXTS.status, key, values);
   }
 }
 
-/** Marks the status of a node that works on a copy. */
+/** Adds the mark of a rehearsal to a node status. */
 export function toRehearsalStatus(red: NodeAPI, { text, ...style }: Exclude<NodeStatus, string>): NodeStatus {
   const rehearsal = translateText(red, 'status.rehearsal', RUNTIME_TEXTS.status.rehearsal);
   if (text === undefined || text === '') return { fill: 'blue', shape: 'ring', text: rehearsal };

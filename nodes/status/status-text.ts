@@ -1,10 +1,10 @@
 import type { NodeStatus } from 'node-red';
-import type { RunOutcome } from '../../src/gateway';
+import type { RunOutcome } from '../../src/gateway/gateway';
 import type { RunOnManyOutcome } from '../../src/inventory';
 import type { GatewayError } from '../../src/model/error';
 import type { ErrorCode } from '../../src/model/error-codes';
 import { isObject } from '../../src/model/json';
-import type { TextValues } from '../common/i18n';
+import type { TextPlaceholderValues } from '../common/i18n';
 import type { RUNTIME_TEXTS } from '../common/runtime-texts';
 
 export type NodeStatusKey = keyof typeof RUNTIME_TEXTS.status;
@@ -37,7 +37,7 @@ const KEY_BY_ERROR_CODE: Readonly<Record<ErrorCode, NodeStatusKey>> = {
 /** The status of the last message. It holds counts, never data, because a result can be large. */
 export interface StatusText extends Pick<NodeStatus, 'fill' | 'shape'> {
   readonly key: NodeStatusKey;
-  readonly values?: TextValues;
+  readonly values?: TextPlaceholderValues;
   /** End of the pause by the clock of `performance.now()`. The status shows the remaining seconds. */
   readonly endsAt?: number;
 }

@@ -16,8 +16,8 @@ import {
 } from '../../src/watch';
 import { getApplianceById } from '../appliance/appliance-node';
 import { toPlainFailure } from '../message/failure';
-import { badConfig, NodeProperties, unsetVariableError } from '../common/node-properties';
-import { parseEnvReference } from '../common/rules';
+import { badConfig, NodeProperties, createUnsetVariableError } from '../common/node-properties';
+import { parseVariableReference } from '../common/rules';
 import { onInput, type DoneCallback } from '../message/on-input';
 import type { Message } from '../message/typed-value';
 import { translatorFor, translateText } from '../common/i18n';
@@ -127,7 +127,7 @@ export class WatchNode {
   }
 }
 
-/** Errors: `BAD_CONFIG` with the property. */
+/** Parses the properties of the node. Errors: `BAD_CONFIG`, which names the property. */
 function readWatchSettings(
   properties: NodeProperties,
   definition: Readonly<Record<string, unknown>>,
@@ -158,8 +158,8 @@ function readWatchSettings(
 
 /** Reads a JSON text of the dialog. A handwritten flow may have the value itself. */
 function parseJsonProperty(name: string, value: unknown): unknown {
-  const variable = parseEnvReference(value);
-  if (variable !== undefined) throw unsetVariableError(name, variable);
+  const variable = parseVariableReference(value);
+  if (variable !== undefined) throw createUnsetVariableError(name, variable);
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') return value;
   if (value.trim() === '') return undefined;

@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { CheckSummary, WatchState } from '../../src/watch';
 import { toRehearsalStatus } from '../status/node-status';
 import { statusForErrorCode } from '../status/status-text';
-import { translateCount, translateText, type TextValues } from '../common/i18n';
+import { translateCount, translateText, type TextPlaceholderValues } from '../common/i18n';
 import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
 /** Shows the time and the result of the last check below the node. */
@@ -12,7 +12,7 @@ export function showWatchStatus(red: NodeAPI, node: Node, state: WatchState, isR
 }
 
 function toNodeStatus(red: NodeAPI, state: WatchState): Exclude<NodeStatus, string> {
-  const text = (key: keyof typeof RUNTIME_TEXTS.watch.status, values?: TextValues): string =>
+  const text = (key: keyof typeof RUNTIME_TEXTS.watch.status, values?: TextPlaceholderValues): string =>
     translateCount(red, 'watch.status', RUNTIME_TEXTS.watch.status, key, values);
   switch (state.state) {
     case 'checked':

@@ -10,7 +10,7 @@ import { toCell } from './operations.mjs';
 const EFFECTS = {
   read: 'Reads only.',
   write: 'Changes the appliance.',
-  destroy: 'Destroys: it ends, deletes or replaces something.',
+  destroy: 'The operation is destructive: it ends, deletes or replaces something.',
 };
 
 const toCode = (/** @type {unknown} */ value) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
@@ -40,7 +40,7 @@ function toOperationSection(area, [name, operation]) {
     `## ${operation.label} (\`${name}\`)`,
     `${operation.help} ${EFFECTS[operation.effect]}`,
     fields.length > 0 ? table.join('\n') : 'This operation has no fields.',
-    `\`msg.payload\` afterwards: ${operation.data}.`,
+    `\`msg.payload\` after the operation: ${operation.data}.`,
     `The example starts with this message.\n\n\`\`\`json\n${sample.before}\n\`\`\``,
     `It ends with this message.\n\n\`\`\`json\n${sample.after}\n\`\`\``,
   ];

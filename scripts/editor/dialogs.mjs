@@ -13,7 +13,7 @@ const PROXY = { name: 'proxy', kind: 'config', label: 'appliance.proxy', icon: '
 
 /** @param {string} check name of a validator of `gatewayEditor` @param {string} [property] its last argument */
 const createCheck = (check, property) =>
-  `function (value, opt) { return gatewayEditor.${check}(this, value, ${property === undefined ? 'opt' : `'${property}', opt`}); }`;
+  `function(value,opt){return gatewayEditor.${check}(this,value,${property === undefined ? 'opt' : `'${property}',opt`})}`;
 const ITALIC_NAME = /** @type {const} */ (['labelStyle', `function () { return this.name ? 'node_label_italic' : ''; }`]);
 
 /** @type {readonly FormPart[]} */
@@ -232,11 +232,11 @@ const applianceRegistration = {
     ['paletteLabel', `function () { return this._('appliance.palette'); }`],
     // A message can name any appliance, so Node-RED must not report one as unused.
     ['hasUsers', 'false'],
-    ['label', 'function () { return gatewayEditor.applianceLabel(this); }'],
+    ['label', 'function () { return gatewayEditor.getApplianceLabel(this); }'],
     ITALIC_NAME,
-    ['oneditprepare', 'function () { gatewayEditor.openAppliance(this); }'],
-    ['oneditsave', 'function () { gatewayEditor.saveAppliance(this); }'],
-    ['oneditcancel', 'function () { gatewayEditor.closeAppliance(); }'],
+    ['oneditprepare', 'function () { gatewayEditor.openApplianceDialog(this); }'],
+    ['oneditsave', 'function () { gatewayEditor.saveApplianceDialog(this); }'],
+    ['oneditcancel', 'function () { gatewayEditor.closeApplianceDialog(); }'],
   ],
   defaults: [
     { name: 'name', value: '' },
@@ -246,10 +246,10 @@ const applianceRegistration = {
     { name: 'secondFactor', value: 'none' },
     { name: 'tls', value: '', type: 'tls-config', required: false },
     { name: 'proxy', value: '', type: 'http proxy', required: false },
-    { name: 'timeout', value: 30, validate: createCheck('checkSeconds') },
+    { name: 'timeout', value: 30, validate: createCheck('checkTimeoutSeconds') },
     { name: 'journal', value: '' },
-    { name: 'transferTimeout', value: 600, validate: createCheck('checkSeconds') },
-    { name: 'connections', value: 8, validate: createCheck('checkConnections') },
+    { name: 'transferTimeout', value: 600, validate: createCheck('checkTimeoutSeconds') },
+    { name: 'connections', value: 8, validate: createCheck('checkMaxConnections') },
     { name: 'vendor', value: '' },
     { name: 'brand', value: '' },
     { name: 'dryRun', value: false },
@@ -257,7 +257,7 @@ const applianceRegistration = {
     { name: 'log', value: false },
     { name: 'permissions', value: 'full' },
     { name: 'pin', value: '' },
-    { name: 'rate', value: '', validate: createCheck('checkRate') },
+    { name: 'rate', value: '', validate: createCheck('checkRateLimit') },
     { name: 'waiting', value: '', validate: createCheck('checkMaxQueued') },
   ],
   credentials: applianceCredentials,
@@ -371,11 +371,11 @@ const inventoryRegistration = {
     ['category', `'config'`],
     ['paletteLabel', `function () { return this._('inventory.palette'); }`],
     ['hasUsers', 'false'],
-    ['label', 'function () { return gatewayEditor.inventoryLabel(this); }'],
+    ['label', 'function () { return gatewayEditor.getInventoryLabel(this); }'],
     ITALIC_NAME,
-    ['oneditprepare', 'function () { gatewayEditor.openInventory(this); }'],
-    ['oneditsave', 'function () { gatewayEditor.saveInventory(); }'],
-    ['oneditcancel', 'function () { gatewayEditor.closeInventory(); }'],
+    ['oneditprepare', 'function () { gatewayEditor.openInventoryDialog(this); }'],
+    ['oneditsave', 'function () { gatewayEditor.saveInventoryDialog(); }'],
+    ['oneditcancel', 'function () { gatewayEditor.closeInventoryDialog(); }'],
   ],
   defaults: [
     { name: 'name', value: '' },
@@ -503,12 +503,12 @@ const watchRegistration = {
     ['paletteLabel', `function () { return this._('watch.palette'); }`],
     ['inputs', '1'],
     ['outputs', '1'],
-    ['label', 'function () { return gatewayEditor.watchLabel(this); }'],
+    ['label', 'function () { return gatewayEditor.getWatchLabel(this); }'],
     ITALIC_NAME,
-    ['onadd', 'function () { gatewayEditor.presetAppliance(this); }'],
-    ['oneditprepare', 'function () { gatewayEditor.openWatch(this); }'],
-    ['oneditsave', 'function () { gatewayEditor.closeWatch(); }'],
-    ['oneditcancel', 'function () { gatewayEditor.closeWatch(); }'],
+    ['onadd', 'function () { gatewayEditor.presetApplianceOfNewNode(this); }'],
+    ['oneditprepare', 'function () { gatewayEditor.openWatchDialog(this); }'],
+    ['oneditsave', 'function () { gatewayEditor.closeWatchDialog(); }'],
+    ['oneditcancel', 'function () { gatewayEditor.closeWatchDialog(); }'],
   ],
   defaults: [
     { name: 'name', value: '' },

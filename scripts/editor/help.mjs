@@ -119,7 +119,7 @@ const approving = `With Approval, the node plans and holds a message that would 
 
 const destroying = `A message can select a destructive operation only if the dialog allows it.`;
 
-const many = `A result of kind *many* is \`{ total, ok, failed, results }\` with one entry for each item. A run without items succeeds. The run fails only if every item fails.`;
+const many = `With a result for each item, the payload is \`{ total, ok, failed, results }\`. A run without items succeeds. The run fails only if every item fails.`;
 
 const paths = {
   configuration:
@@ -143,7 +143,7 @@ function fieldsHelp(area, sessionFields) {
 function areaHelp(area, sessionFields) {
   const operations = Object.entries(area.operations);
   const effects = operations.map(([, { effect }]) => effect);
-  const isMany = operations.some(([, { data }]) => data.startsWith('many'));
+  const isMany = operations.some(([, { data }]) => data.startsWith('a result for each item'));
   const notes = [
     ...fieldsHelp(area, sessionFields),
     details,

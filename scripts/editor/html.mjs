@@ -11,8 +11,9 @@ import { compactTable, firstOperation, mayWrite, secretsOf } from './table.mjs';
 /** Node-RED's runtime needs a template for each type. The script fills it from the shared form. @param {Area} area */
 const createEmptyTemplate = (area) => `<script type="text/html" data-template-name="gateway-${area.name}">\n</script>`;
 
-const validator = (/** @type {string} */ name) => `gatewayEditor.validators.${name}`;
-const handler = (/** @type {string} */ name) => `gatewayEditor.handlers.${name}`;
+// Short names, because each node type repeats them in the page.
+const validator = (/** @type {string} */ name) => `gatewayEditor.check.${name}`;
+const handler = (/** @type {string} */ name) => `gatewayEditor.node.${name}`;
 
 /**
  * `outputs` beside the defaults is the maximum: Node-RED cuts wires beyond it from a node whose flow entry has no number of outputs.
@@ -26,7 +27,7 @@ function toActionRegistration(area) {
       ['category', `'gateway'`],
       ['color', `'${area.color}'`],
       ['icon', `'${area.icon}'`],
-      ['paletteLabel', `function () { return this._('${area.name}.palette'); }`],
+      ['paletteLabel', `function(){return this._('${area.name}.palette')}`],
       ['inputs', '1'],
       ['outputs', String(2 + Number(mayWrite(area)) + Number(events !== undefined))],
       ['autoedit', 'true'],
@@ -84,7 +85,10 @@ const createDialog = ({ form, registration, isConfig }) => [
  * @param {{ areas: readonly Area[], table: Record<string, AreaInfo>, script: string, style: string, actionForm: string }} parts
  */
 export function buildHtml({ areas, table, script, style, actionForm }) {
-  const shared = `${script.trimEnd()}\ngatewayEditor.start(${toScriptJson(compactTable(table))});`.replaceAll('</script', '<\\/script');
+  const shared = `${script.trimEnd()}\ngatewayEditor.startEditor(${toScriptJson(compactTable(table))});`.replaceAll(
+    '</script',
+    '<\\/script',
+  );
   const html = [
     `<style>\n${style.trim()}\n</style>`,
     `<script type="text/javascript">\n${shared}\n</script>`,

@@ -1,6 +1,6 @@
 // @ts-check
 // Translates the English texts sentence by sentence with one dictionary per language. A sentence without a translation stays English,
-// and the tests report it (test/editor/slow/locales.test.ts).
+// and the tests report it (test/docs/pages.test.ts).
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** @typedef {import('./table.mjs').Texts} Texts */

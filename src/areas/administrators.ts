@@ -1,5 +1,5 @@
-import { proveLoginField } from '../change/lock-out';
-import { defineArea, objectField, defineOperation, requiredField, subjectField, textField } from '../model/operation';
+import { loginProofField } from '../change/lock-out';
+import { defineArea, objectField, defineOperation, requiredField, payloadField, textField } from '../model/operation';
 import { encodedPath } from '../model/path';
 import { type JsonObject } from '../model/json';
 import { withBooleanTexts } from '../model/json-text';
@@ -41,7 +41,7 @@ export const administratorsArea = defineArea({
       data: 'result',
       fields: {
         realm: realmField,
-        customized: subjectField(
+        customized: payloadField(
           requiredField(
             textField('Mode', 'The mode; `selected-ip` admits only the addresses that were added.', {
               example: 'selected-ip',
@@ -49,7 +49,7 @@ export const administratorsArea = defineArea({
             }),
           ),
         ),
-        'prove-login': proveLoginField,
+        'prove-login': loginProofField,
       },
       request: ({ realm, customized }) => ({ method: 'PUT', path: `${sourceIpPath(realm)}/customized`, body: { customized } }),
       example: {
@@ -73,7 +73,7 @@ export const administratorsArea = defineArea({
           default: 'allow',
           known: ['allow', 'deny'],
         }),
-        address: subjectField(
+        address: payloadField(
           requiredField(textField('Address', 'Address of the host or network.', { example: '198.51.100.0', rule: 'address' })),
         ),
         netmask: requiredField(
@@ -82,7 +82,7 @@ export const administratorsArea = defineArea({
             rule: 'mask',
           }),
         ),
-        'prove-login': proveLoginField,
+        'prove-login': loginProofField,
       },
       request: ({ realm, access, address, netmask }) => ({
         method: 'POST',
@@ -103,10 +103,10 @@ export const administratorsArea = defineArea({
       data: 'result',
       fields: {
         realm: realmField,
-        rules: subjectField(
+        rules: payloadField(
           requiredField(objectField('Rules', 'The complete role-mapping object with its rules.', { example: exampleRules })),
         ),
-        'prove-login': proveLoginField,
+        'prove-login': loginProofField,
       },
       request: ({ realm, rules }) => ({
         method: 'PUT',
@@ -132,7 +132,7 @@ export const administratorsArea = defineArea({
             names: 'admin-role',
           }),
         ),
-        'idle-timeout': subjectField(
+        'idle-timeout': payloadField(
           requiredField(
             textField('Idle timeout', 'Idle time after which a session ends, in the unit that the pages of the appliance show.', {
               example: '20',
@@ -142,7 +142,7 @@ export const administratorsArea = defineArea({
         ),
         'max-timeout': textField('Max session time', 'Time after which a session always ends, in the same unit.'),
         'reminder-time': textField('Reminder', 'Time before the end at which the administrator is reminded.'),
-        'prove-login': proveLoginField,
+        'prove-login': loginProofField,
       },
       request: ({ role, 'prove-login': _prove, ...options }) => ({
         method: 'PUT',

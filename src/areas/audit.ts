@@ -5,7 +5,7 @@ import {
   listField,
   objectField,
   recordsField,
-  subjectField,
+  payloadField,
   textField,
   type OperationEffect,
 } from '../model/operation';
@@ -42,7 +42,7 @@ export const createAuditArea = (listEffects: () => ReadonlyMap<string, Operation
             editor: 'folder',
             example: '/var/lib/gateway/vpn-1',
           }),
-          snapshot: subjectField(
+          snapshot: payloadField(
             objectField('Snapshot', 'A snapshot that `take` returned, for the source `message`.', {
               example: { format: 'gateway-snapshot/1', appliance: 'vpn-1', path: '/api/v1/configuration', resources: {} },
             }),

@@ -6,7 +6,7 @@ import {
   numberField,
   defineOperation,
   requiredField,
-  subjectField,
+  payloadField,
   textField,
 } from '../model/operation';
 
@@ -92,12 +92,12 @@ export const backupArea = defineArea({
       effect: 'read',
       permissions: { reads: 'nothing: only the folder' },
       label: 'Check backups',
-      help: 'Reads one backup or all in the folder, and checks that they are complete and, with a passphrase, were made with it. Without the passphrase, encrypted backups are checked only by their hash.',
+      help: 'Checks that one backup, or each backup in the folder, is complete and, with a passphrase, was made with it. Without the passphrase, encrypted backups are checked only by their hash.',
       summary: { many: '__ok__ of __total__ backups are complete', none: 'There is no backup to check.' },
-      data: 'many',
+      data: 'a result for each item',
       fields: {
         folder: folderField,
-        backup: subjectField(
+        backup: payloadField(
           textField('Backup', 'Name of a backup or of one of its files, or `latest`. Empty: all in the folder.', { names: 'backup' }),
         ),
         passphrase: passphraseField,
@@ -109,7 +109,7 @@ export const backupArea = defineArea({
       effect: 'destroy',
       permissions: { reads: 'system information; export, for the backup before the restore', writes: 'import of the whole configuration' },
       label: 'Restore a backup',
-      help: 'Checks that a backup is complete and from this appliance, makes a fresh backup, and imports the old one. With a passphrase, it accepts only a backup made with it.',
+      help: 'Checks that a backup is complete and from this appliance, makes a fresh backup, and imports the old one. With a passphrase, the node restores only a backup that was made with this passphrase.',
       summary: {
         done: 'Restored the backup __backup__ on __appliance__.',
         'planned-one': 'Would restore the backup __backup__ on __appliance__.',
@@ -117,7 +117,7 @@ export const backupArea = defineArea({
       data: 'result',
       fields: {
         folder: folderField,
-        backup: subjectField(
+        backup: payloadField(
           requiredField(
             textField('Backup', 'Name of the backup or of one of its files, or `latest`: the newest of this appliance.', {
               example: 'latest',

@@ -1,5 +1,5 @@
-import { missingOkField } from '../change/if-exists';
-import { defineArea, defineOperation, requiredField, subjectField, textField } from '../model/operation';
+import { allowMissingField } from '../change/if-exists';
+import { defineArea, defineOperation, requiredField, payloadField, textField } from '../model/operation';
 import { encodedPath } from '../model/path';
 
 const CLUSTER = '/api/v1/cluster';
@@ -104,10 +104,10 @@ export const clusterArea = defineArea({
       },
       data: 'result',
       fields: {
-        'member-name': subjectField(
+        'member-name': payloadField(
           requiredField(textField('Member', 'Name of the member.', { example: 'node-b', names: 'cluster-member' })),
         ),
-        'missing-ok': missingOkField,
+        'missing-ok': allowMissingField,
       },
       request: ({ 'member-name': name }) => ({ method: 'DELETE', path: encodedPath`/api/v1/cluster/members/${name}` }),
       example: { input: { 'member-name': 'node-b' }, request: `DELETE ${CLUSTER}/members/node-b` },

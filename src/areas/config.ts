@@ -1,12 +1,12 @@
 import { ensureAll, toResourcePath } from '../change/ensure-all';
 import { ensureOneResource } from '../change/ensure';
 import { UnorderedLists } from '../change/unordered-lists';
-import { unorderedField } from './unordered-field';
-import { proveLoginField } from '../change/lock-out';
+import { unorderedListsField } from './unordered-lists-field';
+import { loginProofField } from '../change/lock-out';
 import { assertDeletionLimit, maxDeletionsField } from '../change/deletion-limit';
-import { deleteIfExists, missingOkField } from '../change/if-exists';
+import { deleteIfExists, allowMissingField } from '../change/if-exists';
 import { badInput } from '../model/error';
-import { readLinks } from './links';
+import { readResourceLinks } from './links';
 import {
   defineArea,
   booleanField,
@@ -15,7 +15,7 @@ import {
   pathField,
   recordsField,
   requiredField,
-  subjectField,
+  payloadField,
 } from '../model/operation';
 import { CONFIGURATION_ROOT, toConfigurationPath } from '../model/path';
 import type { JsonObject } from '../model/json';
@@ -55,7 +55,7 @@ export const configArea = defineArea({
       summary: { done: 'Read __path__.' },
       data: 'the resource',
       fields: {
-        path: subjectField(requiredField(resourcePathField)),
+        path: payloadField(requiredField(resourcePathField)),
         query: objectField('Query', 'Query of the request: `{ "expand": true }` for a flag, `{ "key": "text" }` for a value.', {
           guard: true,
         }),
@@ -69,9 +69,9 @@ export const configArea = defineArea({
       help: 'Lists the names and links of the resources below one resource.',
       summary: { found: '__n__ entries below __path__.', 'found-one': '1 entry below __path__.' },
       data: 'array of `{ name, href }`; `href` is null where there is only a name',
-      fields: { path: subjectField(requiredField(resourcePathField)) },
+      fields: { path: payloadField(requiredField(resourcePathField)) },
       request: ({ path }, prefix) => toRequest(path, prefix, 'GET'),
-      read: readLinks,
+      read: readResourceLinks,
       example: { input: { path: '/' }, request: 'GET /api/v1/configuration' },
     }),
     create: defineOperation({
@@ -80,7 +80,7 @@ export const configArea = defineArea({
       help: 'Posts a new resource to a collection.',
       summary: { done: 'Created a resource at __path__.', 'planned-one': 'Would create a resource at __path__.' },
       data: 'result',
-      fields: { path: requiredField(resourcePathField), body: subjectField(bodyField), 'prove-login': proveLoginField },
+      fields: { path: requiredField(resourcePathField), body: payloadField(bodyField), 'prove-login': loginProofField },
       request: ({ path, body }, prefix) => toRequest(path, prefix, 'POST', body),
       example: {
         input: { path: 'users/user-roles/user-role', body: { name: 'Staff' } },
@@ -91,10 +91,10 @@ export const configArea = defineArea({
     update: defineOperation({
       effect: 'write',
       label: 'Update a resource',
-      help: 'Replaces a resource or one field of it. Most appliances create a path that does not exist.',
+      help: 'Replaces a resource or one field of it. Most appliances create the resource if the path does not exist.',
       summary: { done: 'Updated __path__.', 'planned-one': 'Would update __path__.' },
       data: 'result',
-      fields: { path: requiredField(resourcePathField), body: subjectField(bodyField), 'prove-login': proveLoginField },
+      fields: { path: requiredField(resourcePathField), body: payloadField(bodyField), 'prove-login': loginProofField },
       request: ({ path, body }, prefix) => toRequest(path, prefix, 'PUT', body),
       example: {
         input: { path: ['users', 'user-roles', 'user-role', '.Staff #1', 'description'], body: { description: 'Day shift' } },
@@ -106,7 +106,7 @@ export const configArea = defineArea({
       effect: 'write',
       permissions: { reads: 'the path and, for what does not exist, its parent', writes: 'the path' },
       label: 'Ensure a resource',
-      help: 'Gives a resource the given fields: it compares them, except links and secrets, writes only if something differs, and reads back. Other fields stay; `msg.envelope.changed` and `msg.envelope.diff` report the changes.',
+      help: 'Sets the given fields of a resource: the node compares them (except links and secrets), writes only if something differs, and reads them back. Other fields stay; `msg.envelope.changed` and `msg.envelope.diff` report the changes.',
       summary: {
         done: 'Gave __path__ the given fields.',
         unchanged: '__path__ already had the given fields.',
@@ -116,9 +116,9 @@ export const configArea = defineArea({
       data: 'the resource after the change',
       fields: {
         path: requiredField(resourcePathField),
-        body: subjectField(bodyField),
-        unordered: unorderedField,
-        'prove-login': proveLoginField,
+        body: payloadField(bodyField),
+        unordered: unorderedListsField,
+        'prove-login': loginProofField,
       },
       run: ({ path, body, unordered }, call) =>
         ensureOneResource({ path: toResourcePath(path, call.settings.prefix), body, unordered: new UnorderedLists(unordered) }, call),
@@ -128,18 +128,18 @@ export const configArea = defineArea({
       effect: 'write',
       permissions: { reads: 'the path and, for what does not exist, its parent', writes: 'the path' },
       label: 'Ensure many resources',
-      help: 'Gives each resource of an array its fields, in the given order, such as from a file of the desired state. An item `{ "path": …, "absent": true }` deletes a resource if May delete is set.',
+      help: 'Sets the fields of each resource in an array, in the given order, for example from a file of the desired state. An item `{ "path": …, "absent": true }` deletes a resource if May delete is set.',
       summary: {
-        many: '__ok__ of __total__ resources have the given fields',
+        many: '__ok__ of __total__ resources match the desired state',
         gone: '; __n__ cannot exist on this appliance',
         'gone-one': '; 1 cannot exist on this appliance',
         planned: 'Would change resources with __n__ requests.',
         'planned-one': 'Would change resources with one request.',
-        none: 'All resources already have the given fields.',
+        none: 'All resources already match the desired state.',
       },
-      data: 'many; `item` is the path',
+      data: 'a result for each item; `item` is the path',
       fields: {
-        resources: subjectField(
+        resources: payloadField(
           requiredField(
             recordsField('Resources', 'Objects with `path` and `body`, or `path` and `absent: true`.', {
               example: [{ ...example, body: { description: 'Day shift' } }],
@@ -150,8 +150,8 @@ export const configArea = defineArea({
           guard: true,
         }),
         max: maxDeletionsField,
-        unordered: unorderedField,
-        'prove-login': proveLoginField,
+        unordered: unorderedListsField,
+        'prove-login': loginProofField,
       },
       run: ({ resources, 'allow-absent': allowAbsent = false, max, unordered }, call) =>
         ensureAll(
@@ -165,7 +165,7 @@ export const configArea = defineArea({
       effect: 'destroy',
       label: 'Delete a resource',
       permissions: { reads: 'the path and everything below it', writes: 'the path' },
-      help: 'Deletes a resource with everything below it permanently. It counts these resources first: `msg.envelope.resources`.',
+      help: 'Deletes a resource with everything below it permanently. The node counts these resources first, and reports the number in `msg.envelope.resources`.',
       summary: {
         done: 'Deleted __path__.',
         unchanged: '__path__ did not exist.',
@@ -173,10 +173,10 @@ export const configArea = defineArea({
       },
       data: 'result',
       fields: {
-        path: subjectField(requiredField(resourcePathField)),
+        path: payloadField(requiredField(resourcePathField)),
         max: maxDeletionsField,
-        'missing-ok': missingOkField,
-        'prove-login': proveLoginField,
+        'missing-ok': allowMissingField,
+        'prove-login': loginProofField,
       },
       run: async ({ path, max, 'missing-ok': missing = false }, call) => {
         const request = toRequest(path, call.settings.prefix, 'DELETE');

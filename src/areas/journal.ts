@@ -1,5 +1,5 @@
 import { UndoStore } from '../journal/undo-store';
-import { findJournalEntries, listJournalEntries, parseTime, type EntryWithUndo } from '../journal/read-entries';
+import { findJournalEntries, listJournalEntries, parseTimeField, type JournalEntryWithUndo } from '../journal/read-entries';
 import { undoJournalEntry } from '../journal/undo-write';
 import type { JournalVerificationContext } from '../journal/journal-line';
 import { verifyJournal, type JournalVerification } from '../journal/verify-journal';
@@ -14,7 +14,7 @@ import {
   defineOperation,
   recordsField,
   requiredField,
-  subjectField,
+  payloadField,
   textField,
   type OperationContext,
 } from '../model/operation';
@@ -55,7 +55,7 @@ function readEntryId(item: string | JsonObject): string {
 
 interface UndoItem {
   readonly id: string;
-  readonly entryWithUndo: EntryWithUndo | undefined;
+  readonly entryWithUndo: JournalEntryWithUndo | undefined;
 }
 
 /** Undoes writes one after the other, the newest first, because an earlier write can depend on a later undo. */
@@ -120,8 +120,8 @@ export const journalArea = defineArea({
       run: ({ since, until, 'operation-name': operation, actor, limit }, call) =>
         listJournalEntries(getJournalFolder(call), {
           ...toLineOwner(call),
-          since: parseTime('since', since),
-          until: parseTime('until', until),
+          since: parseTimeField('since', since),
+          until: parseTimeField('until', until),
           operation,
           actor,
           limit,
@@ -154,9 +154,9 @@ export const journalArea = defineArea({
         planned: 'Would undo writes with __n__ requests.',
         'planned-one': 'Would undo writes with one request.',
       },
-      data: 'many; `item` is the id',
+      data: 'a result for each item; `item` is the id',
       fields: {
-        id: subjectField(
+        id: payloadField(
           requiredField(
             recordsField('Entry', 'Id of an entry, an entry, or an array of them.', { example: exampleEntryId, names: 'journal-entry' }),
           ),

@@ -1,5 +1,5 @@
 import { badInput } from '../model/error';
-import { defineArea, booleanField, listField, defineOperation, requiredField, subjectField, textField } from '../model/operation';
+import { defineArea, booleanField, listField, defineOperation, requiredField, payloadField, textField } from '../model/operation';
 import { encodedPath } from '../model/path';
 import type { Request } from '../model/request';
 import { toBooleanText } from '../model/json-text';
@@ -77,10 +77,10 @@ export const licenseArea = defineArea({
     'list-named-users': defineOperation({
       effect: 'read',
       label: 'List named users',
-      help: 'Lists the users that hold a license. A license server groups them by the kind of client; the names of the kinds differ from site to site.',
+      help: 'Lists the users that hold a license. A license server groups the users by the kind of client; the names of the kinds differ from site to site.',
       summary: { done: 'Read the named users of __appliance__.' },
       data: 'named users as the appliance groups them',
-      fields: { 'client-kind': subjectField(clientKindField) },
+      fields: { 'client-kind': payloadField(clientKindField) },
       request: ({ 'client-kind': kind }) => ({
         method: 'GET',
         path: kind === undefined ? NAMED_USERS_PATH : encodedPath`/api/v1/license/named-users/${kind}`,
@@ -96,7 +96,7 @@ export const licenseArea = defineArea({
       summary: { done: 'Took the license from __users__.', 'planned-one': 'Would take the license from __users__.' },
       data: 'result',
       fields: {
-        users: subjectField(
+        users: payloadField(
           requiredField(listField('Users', 'One user name or an array of them.', { example: ['j.doe'], names: 'named-user' })),
         ),
         'client-kind': clientKindField,

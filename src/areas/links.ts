@@ -7,7 +7,7 @@ export interface ResourceLink {
 }
 
 /** Reads `[{ name, href }]` from the hyperlinks and collection entries of a resource (appliance-api.md, "Hyperlink object"). */
-export function readLinks(document: JsonObject): ResourceLink[] {
+export function readResourceLinks(document: JsonObject): ResourceLink[] {
   const isSingleList = Object.keys(document).length === 1;
   return Object.entries(document).flatMap(([key, value]) => {
     if (!Array.isArray(value)) return toLinks(value, key, false);

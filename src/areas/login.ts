@@ -1,4 +1,4 @@
-import { defineArea, defineOperation, requiredField, subjectField, textField } from '../model/operation';
+import { defineArea, defineOperation, requiredField, payloadField, textField } from '../model/operation';
 
 /** Explicit login with a second factor from a person or another system (appliance-api.md, "Authentication" 6). */
 export const loginArea = defineArea({
@@ -30,7 +30,7 @@ export const loginArea = defineArea({
       summary: { done: 'Logged in to __appliance__ with a code.' },
       data: '`{ state: "ready" }`',
       fields: {
-        code: subjectField(requiredField(textField('Code', 'The one-time code or second password.', { secret: true }))),
+        code: payloadField(requiredField(textField('Code', 'The one-time code or second password.', { secret: true }))),
         resumeId: textField('Resume id', 'The `resumeId` of the login that needs the code. Empty: the pending login.'),
       },
       run: ({ code, resumeId }, call) => call.login.resume(code, resumeId),
@@ -40,7 +40,7 @@ export const loginArea = defineArea({
       effect: 'write',
       permissions: { reads: 'nothing except the login', writes: '–' },
       label: 'Forget the key',
-      help: 'Removes the API key from memory. On the appliance it stays valid until it expires.',
+      help: 'Removes the API key from memory. On the appliance, the key stays valid until it expires.',
       summary: { done: 'Forgot the key of __appliance__.', unchanged: 'There was no key of __appliance__ to forget.' },
       data: '`{ state: "none" }`',
       fields: {},

@@ -10,10 +10,10 @@ import { listSessions } from './sessions/list-sessions';
 export { METRICS_CONTENT_TYPE } from './open-metrics';
 
 /** The parts that the operation can read from the appliance. */
-export const METRIC_PARTS = ['health', 'sessions', 'license', 'cluster', 'certificate'] as const;
-type MetricPart = (typeof METRIC_PARTS)[number];
+export const METRIC_SECTIONS = ['health', 'sessions', 'license', 'cluster', 'certificate'] as const;
+type MetricPart = (typeof METRIC_SECTIONS)[number];
 
-/** Error codes of a healthy appliance that does not offer a part, or not to this account. */
+/** Error codes of a healthy appliance that does not offer a resource, or does not offer it to this account. */
 const NOT_OFFERED = new Set<ErrorCode>(['NOT_FOUND', 'FORBIDDEN', 'INVALID_REQUEST', 'REJECTED']);
 
 const READERS: Readonly<Record<MetricPart, (call: OperationContext) => Promise<MetricFamily[]>>> = {
@@ -51,8 +51,11 @@ const READERS: Readonly<Record<MetricPart, (call: OperationContext) => Promise<M
  * Reads the requested parts as OpenMetrics text. Parts that the appliance does not offer are left out. An unreachable appliance yields
  * `gateway_up` 0 and the local counters. Errors: `ABORTED`, and `BAD_CONFIG` of the configuration.
  */
-export async function readMetrics({ parts = [...METRIC_PARTS] }: { parts?: readonly string[] }, call: OperationContext): Promise<string> {
-  const requestedParts = METRIC_PARTS.filter((part) => parts.includes(part));
+export async function readMetrics(
+  { parts = [...METRIC_SECTIONS] }: { parts?: readonly string[] },
+  call: OperationContext,
+): Promise<string> {
+  const requestedParts = METRIC_SECTIONS.filter((part) => parts.includes(part));
   const leftOut: Record<string, ErrorCode> = {};
   let isUp = false;
   const readPart = async (part: MetricPart): Promise<MetricFamily[]> => {

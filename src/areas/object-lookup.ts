@@ -2,7 +2,7 @@ import { asGatewayError, badInput, GatewayError } from '../model/error';
 import type { ObjectKind } from '../model/field';
 import { isObject, type JsonObject } from '../model/json';
 import { trusted, safeMessage } from '../model/safe-message';
-import { readLinks } from './links';
+import { readResourceLinks } from './links';
 
 /** An object of the appliance that a field can name. */
 export interface LookupItem {
@@ -21,7 +21,7 @@ interface ObjectLookup {
   /** Fields that the list depends on, such as the server of users. */
   readonly requiredFields: readonly string[];
   list(read: RunReadOperation, fieldValues: Readonly<Record<string, string>>): Promise<LookupItem[]>;
-  /** The items have a meaningful order, the newest first. */
+  /** Whether the items already have a meaningful order, the newest first. */
   readonly isOrdered?: true;
 }
 
@@ -39,7 +39,7 @@ function toLookupItems(value: unknown, ...notes: unknown[]): LookupItem[] {
 
 async function listChildren(read: RunReadOperation, path: string): Promise<LookupItem[]> {
   const found = await read('config.get', { path });
-  return isObject(found) ? readLinks(found).flatMap(({ name }) => toLookupItems(name)) : [];
+  return isObject(found) ? readResourceLinks(found).flatMap(({ name }) => toLookupItems(name)) : [];
 }
 
 const childrenLookup = (path: string): ObjectLookup => ({ requiredFields: [], list: (read) => listChildren(read, path) });

@@ -1,9 +1,9 @@
 import { ensureOneResource } from '../change/ensure';
-import { missingOkField } from '../change/if-exists';
-import { defineArea, objectField, defineOperation, requiredField, subjectField, textField } from '../model/operation';
+import { allowMissingField } from '../change/if-exists';
+import { defineArea, objectField, defineOperation, requiredField, payloadField, textField } from '../model/operation';
 import { encodedPath } from '../model/path';
 import { resolveVendor } from './vendor-and-brand';
-import { readLinks } from './links';
+import { readResourceLinks } from './links';
 
 const UAC = '/api/v1/configuration/uac';
 const radiusNameField = requiredField(textField('Client', 'Name of the RADIUS client.', { example: 'Switch 3/1', names: 'radius-client' }));
@@ -23,12 +23,12 @@ export const policyArea = defineArea({
     list: defineOperation({
       effect: 'read',
       label: 'List the policy tree',
-      help: 'Lists the `uac` subtree of a policy appliance. A gateway does not have it and answers that it does not exist.',
+      help: 'Lists the `uac` subtree of a policy appliance. A gateway does not have this subtree and responds that it does not exist.',
       summary: { found: '__n__ entries in the policy tree.', 'found-one': '1 entry in the policy tree.' },
       data: 'array of `{ name, href }`; `href` is null where there is only a name',
       fields: {},
       request: () => ({ method: 'GET', path: UAC }),
-      read: readLinks,
+      read: readResourceLinks,
       example: { input: {}, request: `GET ${UAC}` },
     }),
     'add-enforcer': defineOperation({
@@ -42,7 +42,7 @@ export const policyArea = defineArea({
       },
       data: 'result',
       fields: {
-        enforcer: subjectField(
+        enforcer: payloadField(
           requiredField(
             objectField('Enforcer', 'The complete enforcer connection: `name`, `serial-number` and other fields of the appliance.', {
               example: { name: 'Edge', 'serial-number': ['0123456789'] },
@@ -71,7 +71,7 @@ export const policyArea = defineArea({
       help: 'Reads one RADIUS client, such as a switch.',
       summary: { done: 'Read the RADIUS client __name__.' },
       data: 'client',
-      fields: { name: subjectField(radiusNameField) },
+      fields: { name: payloadField(radiusNameField) },
       request: ({ name }) => ({ method: 'GET', path: radiusClientPath(name) }),
       example: { input: { name: 'Switch 3/1' }, request: `GET ${UAC}/network-access/radius-clients/radius-client/Switch%203%2F1` },
     }),
@@ -83,7 +83,7 @@ export const policyArea = defineArea({
       data: 'result',
       fields: {
         name: radiusNameField,
-        client: subjectField(requiredField(radiusSettingsField)),
+        client: payloadField(requiredField(radiusSettingsField)),
       },
       request: ({ name, client }) => ({ method: 'PUT', path: radiusClientPath(name), body: client }),
       example: {
@@ -95,7 +95,7 @@ export const policyArea = defineArea({
     'ensure-radius-client': defineOperation({
       effect: 'write',
       label: 'Ensure a RADIUS client',
-      help: 'Gives a RADIUS client the given settings: it writes only if the client is missing or a setting differs. `msg.envelope.changed` and `msg.envelope.diff` report the changes.',
+      help: 'Sets the given settings of a RADIUS client: the node writes only if the client is missing or a setting differs. `msg.envelope.changed` and `msg.envelope.diff` report the changes.',
       summary: {
         done: 'Gave the RADIUS client __name__ the given settings.',
         unchanged: 'The RADIUS client __name__ already had the given settings.',
@@ -103,7 +103,7 @@ export const policyArea = defineArea({
         none: 'The RADIUS client __name__ already has the given settings.',
       },
       data: 'client after the change',
-      fields: { name: radiusNameField, client: subjectField(requiredField(radiusSettingsField)) },
+      fields: { name: radiusNameField, client: payloadField(requiredField(radiusSettingsField)) },
       run: ({ name, client }, call) =>
         ensureOneResource({ path: radiusClientPath(name), body: (present) => (present ? client : { name, ...client }) }, call),
       example: {
@@ -122,8 +122,8 @@ export const policyArea = defineArea({
       },
       data: 'result',
       fields: {
-        name: subjectField(requiredField(textField('Client', 'Name of the SNMP client.', { example: 'Switch 7', names: 'snmp-client' }))),
-        'missing-ok': missingOkField,
+        name: payloadField(requiredField(textField('Client', 'Name of the SNMP client.', { example: 'Switch 7', names: 'snmp-client' }))),
+        'missing-ok': allowMissingField,
       },
       request: ({ name }) => ({ method: 'DELETE', path: encodedPath`/api/v1/configuration/uac/snmpEnforcement/clients/client/${name}` }),
       example: { input: { name: 'Switch 7' }, request: `DELETE ${UAC}/snmpEnforcement/clients/client/Switch%207` },

@@ -1,5 +1,5 @@
 import { badInput } from '../model/error';
-import { isObject, type JsonObject, describeKind } from '../model/json';
+import { isObject, type JsonObject, describeValueKind } from '../model/json';
 import type { Query } from '../model/request';
 import { trusted, safeMessage } from '../model/safe-message';
 
@@ -8,7 +8,7 @@ export function parseQueryObject(query: JsonObject): Query {
   const entries = Object.entries(query).map(([key, value]): [string, true | string] => {
     if (value === true || typeof value === 'string') return [key, value];
     if (typeof value === 'number') return [key, String(value)];
-    throw badInput(safeMessage`query.${key} is ${trusted(describeKind(value))}, but must be true (a flag) or text. Nothing was sent.`);
+    throw badInput(safeMessage`query.${key} is ${trusted(describeValueKind(value))}, but must be true (a flag) or text. Nothing was sent.`);
   });
   return Object.fromEntries(entries);
 }

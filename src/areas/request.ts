@@ -1,7 +1,7 @@
-import { missingOkField, deleteIfExists } from '../change/if-exists';
+import { allowMissingField, deleteIfExists } from '../change/if-exists';
 import { badInput } from '../model/error';
-import { isObject, type JsonObject, describeKind } from '../model/json';
-import { defineArea, contentField, defineOperation, pathField, requiredField, subjectField, textField } from '../model/operation';
+import { isObject, type JsonObject, describeValueKind } from '../model/json';
+import { defineArea, contentField, defineOperation, pathField, requiredField, payloadField, textField } from '../model/operation';
 import type { RawBody } from '../model/operation-context';
 import { toJsonText } from '../model/json-text';
 import { toApiPath } from '../model/path';
@@ -61,7 +61,7 @@ function parseBody({ body, 'content-type': type }: RequestBody): { json?: JsonOb
   }
   if (type === undefined)
     throw badInput(
-      safeMessage`content-type is missing, and body is ${trusted(describeKind(body))}. Give its content type. Nothing was sent.`,
+      safeMessage`content-type is missing, and body is ${trusted(describeValueKind(body))}. Give its content type. Nothing was sent.`,
     );
   return { content: { type, bytes: Buffer.isBuffer(body) ? body : Buffer.from(body, 'utf8') } };
 }
@@ -73,7 +73,7 @@ const writeOperation = (method: 'POST' | 'PUT') =>
     help: `Sends a ${method} to any path of the interface. This package does not know its effect on the appliance.`,
     summary: { done: `Sent a ${method} to __path__.`, 'planned-one': `Would send a ${method} to __path__.` },
     data: 'result, or the response document',
-    fields: { path: resourcePathField, query: queryField, body: subjectField(bodyField), 'content-type': contentTypeField },
+    fields: { path: resourcePathField, query: queryField, body: payloadField(bodyField), 'content-type': contentTypeField },
     run: async (input, call) => {
       const { json, content: rawContent } = parseBody(input);
       return call.writeAny(toRequest(input, call.settings.base, method, json && { body: json }), rawContent);
@@ -99,7 +99,7 @@ export const requestArea = defineArea({
       help: 'Reads any path of the interface. An empty response becomes an empty object.',
       summary: { done: 'Read __path__.', found: 'Read __path__: __n__ entries.', 'found-one': 'Read __path__: 1 entry.' },
       data: 'the document, else text or a Buffer',
-      fields: { path: subjectField(resourcePathField), query: queryField },
+      fields: { path: payloadField(resourcePathField), query: queryField },
       run: async (input, call) => call.readAny(toRequest(input, call.settings.base, 'GET')),
       example: { input: { path: 'system/status/overview' }, request: 'GET /api/v1/system/status/overview' },
     }),
@@ -111,7 +111,7 @@ export const requestArea = defineArea({
       help: 'Sends a DELETE to any path of the interface. The deletion is permanent.',
       summary: { done: 'Deleted __path__.', unchanged: '__path__ did not exist.', 'planned-one': 'Would delete __path__.' },
       data: 'result, or the response document',
-      fields: { path: subjectField(resourcePathField), query: queryField, 'missing-ok': missingOkField },
+      fields: { path: payloadField(resourcePathField), query: queryField, 'missing-ok': allowMissingField },
       run: async ({ 'missing-ok': missing = false, ...input }, call) => {
         const request = toRequest(input, call.settings.base, 'DELETE');
         const send = (): Promise<unknown> => call.writeAny(request);

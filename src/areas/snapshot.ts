@@ -1,5 +1,5 @@
-import { unorderedField } from './unordered-field';
-import { defineArea, listField, objectField, defineOperation, pathField, requiredField, subjectField, textField } from '../model/operation';
+import { unorderedListsField } from './unordered-lists-field';
+import { defineArea, listField, objectField, defineOperation, pathField, requiredField, payloadField, textField } from '../model/operation';
 import type { JsonObject } from '../model/json';
 
 // Loaded on first use, so that Node-RED starts faster.
@@ -53,7 +53,7 @@ export const snapshotArea = defineArea({
       summary: { done: 'Took a snapshot of __appliance__ with __resources__ resources.' },
       help: 'Reads every resource of the configuration by following all links, into the message or into a folder with one file for each, ready for Git. `msg.envelope.forbidden` names the resources that the account may not read.',
       data: '`{ format, appliance, serial-number, release, time, path, resources }`, or with Folder `{ folder, resources, added, changed, removed, bytes }` (counts)',
-      fields: { path: subjectField(resourcePathField), folder: folderField, ignore: ignoreField, unordered: unorderedField },
+      fields: { path: payloadField(resourcePathField), folder: folderField, ignore: ignoreField, unordered: unorderedListsField },
       run: async (input, call) => (await loadSnapshot()).takeSnapshot(input, call),
       example: { input: { path: 'users/user-roles' }, request: EXAMPLE_REQUEST },
     }),
@@ -69,7 +69,7 @@ export const snapshotArea = defineArea({
       summaryValues: describeReference,
       data: '`{ equal, added: [path], removed: [path], changed: [{ path, field, before, after }] }`',
       fields: {
-        with: subjectField(
+        with: payloadField(
           objectField('With', 'A snapshot that `take` returned.', {
             example: { format: 'gateway-snapshot/1', appliance: 'vpn-1', path: '/api/v1/configuration/users', resources: {} },
           }),
@@ -82,7 +82,7 @@ export const snapshotArea = defineArea({
         }),
         path: resourcePathField,
         ignore: ignoreField,
-        unordered: unorderedField,
+        unordered: unorderedListsField,
       },
       run: async (input, call) => (await loadSnapshot()).compareSnapshot(input, call),
       example: {
@@ -96,10 +96,10 @@ export const snapshotArea = defineArea({
       label: 'Revert',
       help: 'Restores resources from a snapshot in a folder: each is compared first and written only if it differs. Secrets cannot be restored and newer resources stay: `msg.envelope.incomplete` names what still differs.',
       summary: { many: '__incomplete__ still different, __ok__ of __total__ resources restored' },
-      data: 'many, with `incomplete`; `item` is the path',
+      data: 'a result for each item, with `incomplete`; `item` is the path',
       fields: {
         folder: requiredField(folderField),
-        path: subjectField(
+        path: payloadField(
           requiredField(
             listField('Path', 'One or several paths of resources or parts of the configuration.', {
               example: ['users/user-roles'],

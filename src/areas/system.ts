@@ -6,13 +6,13 @@ import {
   defineOperation,
   numberField,
   objectField,
-  subjectField,
+  payloadField,
 } from '../model/operation';
 import { resolveBrand } from './vendor-and-brand';
 import { trusted, safeMessage } from '../model/safe-message';
 import { isObject, type JsonObject } from '../model/json';
 import { mergeOpenMetrics } from './open-metrics';
-import { METRICS_CONTENT_TYPE, METRIC_PARTS, readMetrics } from './metrics';
+import { METRICS_CONTENT_TYPE, METRIC_SECTIONS, readMetrics } from './metrics';
 import { readHealthValue } from './health-value';
 import { createSupportBundle } from './support';
 
@@ -55,7 +55,7 @@ export const systemArea = defineArea({
       summary: { done: 'Read the health values of __appliance__.' },
       data: 'health values as numbers and booleans',
       fields: {
-        status: subjectField(
+        status: payloadField(
           choiceField(
             'Status',
             'Which values to read: `all`, or `sbr` for the RADIUS server. Empty: only whether the appliance responds.',
@@ -74,19 +74,19 @@ export const systemArea = defineArea({
       effect: 'read',
       permissions: { reads: 'health check, active users, licenses, cluster: forbidden parts are left out' },
       label: 'Metrics',
-      help: 'Reads health, sessions by realm, license leases, cluster members, the remaining days of the certificate and the request counters of this Node-RED, as text in the OpenMetrics format. An unreachable appliance is `gateway_up` 0 and not an error; `msg.envelope.leftOut` names the parts that could not be read, with the reason.',
+      help: 'Reads health, sessions by realm, license leases, cluster members, the remaining days of the certificate and the request counters of this Node-RED, as text in the OpenMetrics format. For an unreachable appliance, `gateway_up` is 0 and there is no error; `msg.envelope.leftOut` names the parts that could not be read, with the reason.',
       summary: { done: 'Read the metrics of __appliance__.' },
       data: 'text in the OpenMetrics format',
       contentType: METRICS_CONTENT_TYPE,
       aggregate: mergeOpenMetrics,
       fields: {
-        parts: listField('Parts', `Parts to read, some of ${METRIC_PARTS.join(', ')}. Empty: all parts.`, {
+        parts: listField('Parts', `Parts to read, some of ${METRIC_SECTIONS.join(', ')}. Empty: all parts.`, {
           guard: true,
-          known: METRIC_PARTS,
+          known: METRIC_SECTIONS,
           check: (parts) => {
-            const unknownPart = parts.find((part) => !METRIC_PARTS.some((known) => known === part));
+            const unknownPart = parts.find((part) => !METRIC_SECTIONS.some((known) => known === part));
             if (unknownPart !== undefined)
-              return safeMessage`contains ${JSON.stringify(unknownPart)}; use some of: ${trusted(METRIC_PARTS.join(', '))}.`;
+              return safeMessage`contains ${JSON.stringify(unknownPart)}; use some of: ${trusted(METRIC_SECTIONS.join(', '))}.`;
             return parts.length > 0 ? undefined : 'is an empty array.';
           },
           example: ['health', 'license'],
@@ -101,7 +101,7 @@ export const systemArea = defineArea({
         reads: 'system information; the role mapping of the admin realm and the session options of its roles: forbidden parts are left out',
       },
       label: 'Support bundle',
-      help: 'Diagnostics for support: versions, settings, counters, the last 200 exchanges as method, path, status and time, and advice on the configuration. It holds no secret, name, address, account or serial number; parts of a path that could be one are `*`.',
+      help: 'Diagnostics for support: versions, settings, counters, the last 200 exchanges as method, path, status and time, and advice on the configuration. The bundle contains no secret, name, address, account or serial number; parts of a path that could be one are shown as `*`.',
       summary: { done: 'Made a support bundle of __appliance__.' },
       data: '`{ format, at, versions, appliance, settings, counters, exchanges, findings }`',
       fields: {},
@@ -112,7 +112,7 @@ export const systemArea = defineArea({
       effect: 'read',
       permissions: { reads: 'everything that the interface documents: what the account may not read is a part of the result' },
       label: 'Conformance check',
-      help: 'Checks with at most 200 reads how the appliance answers; the report and the profile have no values, names or addresses. With a previous profile, the payload also has the answers that changed, and `msg.envelope.text` has a line for each of them.',
+      help: 'Checks with at most 200 reads how the appliance responds; the report and the profile contain no values, names or addresses. With a previous profile, the payload also has the answers that changed, and `msg.envelope.text` has a line for each of them.',
       summary: { done: 'Checked how __appliance__ answers.' },
       data: '`{ profile, report, differences }`',
       fields: {

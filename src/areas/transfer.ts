@@ -1,5 +1,5 @@
-import { defineArea, choiceField, dataField, objectField, defineOperation, subjectField, textField } from '../model/operation';
-import { BINARY_CONFIGURATION_PATH, CHECK_LEVELS, MAINTENANCE_PATH } from '../transfer/constants';
+import { defineArea, choiceField, dataField, objectField, defineOperation, payloadField, textField } from '../model/operation';
+import { BINARY_CONFIGURATION_PATH, VERIFICATION_LEVELS, MAINTENANCE_PATH } from '../transfer/constants';
 
 // Loaded on first use, so that Node-RED starts faster.
 const loadExport = () => import('../transfer/export.js');
@@ -17,7 +17,7 @@ const fromFileField = textField('File', 'Path of a file to send instead of the m
 const checkField = choiceField(
   'Check',
   'How to check the export while it streams: `content` checks and hashes it, `hash` only hashes it, `none` does neither and is fastest.',
-  CHECK_LEVELS,
+  VERIFICATION_LEVELS,
   { guard: true, default: 'content' },
 );
 
@@ -65,7 +65,7 @@ export const transferArea = defineArea({
       },
       data: 'result',
       fields: {
-        xml: subjectField(dataField('XML', 'The document: a Buffer or text. Or give File.', { example: '<configuration/>' })),
+        xml: payloadField(dataField('XML', 'The document: a Buffer or text. Or give File.', { example: '<configuration/>' })),
         file: fromFileField,
         password: textField('Password', 'The password of the export.', { secret: true }),
       },
@@ -111,7 +111,7 @@ export const transferArea = defineArea({
       },
       data: 'result',
       fields: {
-        data: subjectField(
+        data: payloadField(
           dataField('Data', 'The base64 text of an export: a Buffer or text, with or without line breaks. Or give File.', {
             example: 'UEsDBA==',
           }),

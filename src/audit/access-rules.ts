@@ -1,16 +1,24 @@
-import { isObject, readBoolean, readText, type JsonObject } from '../model/json';
+import { isObject, readSwitchValue, readText, type JsonObject } from '../model/json';
 import { toPointerSegment } from '../change/compare';
 import { SECRET_MASK } from '../change/compare';
+import { encodePathSegment } from '../model/path';
+import { isPathWithinAny } from '../snapshot/resource-path';
 import type { AuditRule, AuditSubject } from './audit-rule';
 import type { CollectionMember } from './configuration-index';
-import type { RuleFault } from './finding';
+import { readDate } from './read-date';
+import type { Evidence, AuditRuleFault } from './finding';
 
 const ROOT = '/api/v1/configuration';
 const ADMIN_REALMS = `${ROOT}/administrators/admin-realms/realm`;
+const SERVERS = `${ROOT}/authentication/auth-servers/auth-server`;
 const REALM = `${ADMIN_REALMS}/Admins`;
-const USER = `${ROOT}/authentication/auth-servers/auth-server/Local/local/users/user/jo`;
+const USER = `${SERVERS}/Local/local/users/user/jo`;
+const LOCAL_USERS = /\/local\/users(?:\/user)?$/;
+const OPEN_MASK = /^(?:0\.0\.0\.0|\/?0)$/;
+const OPEN_ADDRESS = /^(?:\*|(?:0\.0\.0\.0|::)\/0(?:\.0\.0\.0)?)$/;
 const SESSION_OPTIONS = /\/session-options$/;
-const SECOND_FACTOR = /second|two-?factor|multi-?factor|mfa|totp/i;
+/** Not a number of seconds. */
+const SECOND_FACTOR = /(?<!per-)second(?!s(?![a-z]))|two-?factor|multi-?factor|mfa|totp/i;
 /** Servers that ask for a second factor themselves, or that leave the sign-in to an identity provider which may do so. */
 const STRONG_SERVERS = ['totp', 'saml', 'oauth', 'certificate', 'cert'];
 const WITHOUT_VALUE = ['', 'none', 'false', 'disabled', '0'];
@@ -35,7 +43,7 @@ const WELL_KNOWN = new Set([
 const SECRET_FIELD = /^(?:(?:ro-|rw-|read-|write-)?community(?:-string)?|shared-?secret|secret)$/i;
 
 /** Rules for documented resources: realms, sessions, users, clients (appliance-api.md). */
-export const accessRules: readonly AuditRule[] = [
+export const accessAuditRules: readonly AuditRule[] = [
   {
     id: 'admin-realm-open',
     severity: 'high',
@@ -58,16 +66,20 @@ export const accessRules: readonly AuditRule[] = [
     title: 'Admin realms without a second factor',
     message: 'Administrators sign in to the realm with one factor.',
     fix: 'Add a second authentication server to the realm.',
-    check: ({ index }) => {
+    check: ({ index, isPart, unreadable = new Set() }) => {
       const realms = [...index.members.values()].filter(
         ({ collection, resource }) => collection === ADMIN_REALMS && readServer(resource) !== undefined,
       );
       if (realms.length === 0) return undefined;
       const servers = readServerTypes([...index.members.values()]);
+      // A server that was not read can ask for a second factor itself.
+      const isKnown = (server: string): boolean =>
+        servers.has(server) || !(isPart || isPathWithinAny(`${SERVERS}/${encodePathSegment(server.toWellFormed())}`, unreadable));
       return realms
+        .filter(({ resource }) => isKnown(readServer(resource) ?? ''))
         .filter(({ path, resource }) => {
           const resources = [resource, ...index.listBelow(path).map((below) => index.resources.get(below) ?? {})];
-          return !STRONG_SERVERS.includes(servers.get(readServer(resource) ?? '') ?? '') && !resources.some(hasSecondFactor);
+          return !STRONG_SERVERS.includes(servers.get(readServer(resource) ?? '') ?? '') && !hasSecondFactor(resources);
         })
         .map(({ path, name, resource }) => ({
           path,
@@ -89,7 +101,7 @@ export const accessRules: readonly AuditRule[] = [
       if (options.length === 0) return undefined;
       return options.flatMap((path) => {
         const resource = index.resources.get(path) ?? {};
-        return (['idle-timeout', 'max-timeout'] as const).flatMap((key): RuleFault[] => {
+        return (['idle-timeout', 'max-timeout'] as const).flatMap((key): AuditRuleFault[] => {
           const minutes = typeof resource[key] === 'string' && resource[key].trim() === '' ? NaN : Number(resource[key] ?? NaN);
           if (!(minutes > limits[key])) return [];
           const message = `${key} is ${minutes} minutes. The limit is ${limits[key]}.`;
@@ -107,13 +119,14 @@ export const accessRules: readonly AuditRule[] = [
     message: 'The enabled user is for one use, or has expired.',
     fix: 'Disable or delete the user.',
     check: (subject) =>
-      checkUsers(subject, /^one-time-use$/, ({ resource }) => {
-        if (readBoolean(resource['one-time-use']) === true) return 'one-time-use';
-        return Object.keys(resource).find((key) => {
-          const end = ACCOUNT_END_FIELD.test(key) ? Date.parse(String(resource[key])) : NaN;
-          return end < subject.now;
-        });
-      }),
+      checkUsers(
+        subject,
+        (key) => key === 'one-time-use' || ACCOUNT_END_FIELD.test(key),
+        ({ resource }) => {
+          if (readSwitchValue(resource['one-time-use']) === true) return 'one-time-use';
+          return Object.keys(resource).find((key) => ACCOUNT_END_FIELD.test(key) && readDate(resource[key]) < subject.now);
+        },
+      ),
     passes: { resources: { [USER]: { username: 'jo', enabled: 'true', 'one-time-use': 'false' } } },
     fails: { resources: { [USER]: { username: 'jo', enabled: 'true', 'one-time-use': 'true' } } },
   },
@@ -124,8 +137,10 @@ export const accessRules: readonly AuditRule[] = [
     message: 'The enabled user has never signed in.',
     fix: 'Disable or delete the user.',
     check: (subject) =>
-      checkUsers(subject, LAST_USE_FIELD, ({ resource }) =>
-        Object.keys(resource).find((key) => LAST_USE_FIELD.test(key) && isNever(resource[key])),
+      checkUsers(
+        subject,
+        (key) => LAST_USE_FIELD.test(key),
+        ({ resource }) => Object.keys(resource).find((key) => LAST_USE_FIELD.test(key) && isNever(resource[key])),
       ),
     passes: { resources: { [USER]: { username: 'jo', enabled: 'true', 'last-login': '2026-01-01T00:00:00Z' } } },
     fails: { resources: { [USER]: { username: 'jo', enabled: 'true', 'last-login': 'Never' } } },
@@ -137,14 +152,16 @@ export const accessRules: readonly AuditRule[] = [
     message: 'The client has a name, community or secret that attackers try first.',
     fix: 'Set a long random community or secret, and give the client its own name.',
     check: ({ index, weakSecrets }) => {
-      const clients = index.paths.filter((path) => isRadiusOrSnmpClient(path));
+      const clients = index.paths.filter((path) => isRadiusOrSnmpClient(path) && isRadiusOrSnmpClient(index.maskNames(path)));
       if (clients.length === 0) return undefined;
-      return clients.flatMap((path): RuleFault[] => {
+      return clients.flatMap((path): AuditRuleFault[] => {
         const resource = index.resources.get(path) ?? {};
         const name = index.findOwner(path)?.name ?? '';
         const secret = weakSecrets.get(path) ?? findWeakSecret(resource);
         if (secret !== undefined) return [{ path, name, evidence: { field: toPointerSegment(secret), value: SECRET_MASK } }];
-        return WELL_KNOWN.has(name.toLowerCase()) ? [{ path, name, evidence: { field: '/name', value: name } }] : [];
+        return index.members.has(path) && WELL_KNOWN.has(name.toLowerCase())
+          ? [{ path, name, evidence: { field: '/name', value: name } }]
+          : [];
       });
     },
     passes: { resources: { [`${ROOT}/uac/snmpEnforcement/clients/client/hall`]: { name: 'hall', community: 'x7Kq-92' } } },
@@ -165,14 +182,25 @@ export function findWeakSecret(resource: JsonObject): string | undefined {
   });
 }
 
-function findOpenAccess(path: string, { index }: AuditSubject): RuleFault[] {
+function findOpenAccess(path: string, { index }: AuditSubject): AuditRuleFault[] {
   const resource = index.resources.get(path) ?? {};
   const name = index.findOwner(path)?.name ?? '';
   if (resource['customized'] === 'any-ip') return [{ path, name, evidence: { field: '/customized', value: 'any-ip' } }];
-  return index.listBelow(path).flatMap((below): RuleFault[] => {
-    const { access, netmask } = index.resources.get(below) ?? {};
-    return access === 'allow' && netmask === '0.0.0.0' ? [{ path: below, name, evidence: { field: '/netmask', value: netmask } }] : [];
-  });
+  // The addresses are resources of their own, or lists in the resource.
+  return [path, ...index.listBelow(path)].flatMap((below) =>
+    listOpenAddresses(index.resources.get(below)).map((evidence) => ({ path: below, name, evidence })),
+  );
+}
+
+function listOpenAddresses(value: unknown, pointer = '', depth = 0): Evidence[] {
+  if (depth > 20 || typeof value !== 'object' || value === null) return [];
+  const below = Object.entries(value).flatMap(([key, item]: [string, unknown]) =>
+    listOpenAddresses(item, pointer + toPointerSegment(key), depth + 1),
+  );
+  if (!isObject(value) || value['access'] !== 'allow') return below;
+  const { address, netmask } = value;
+  if (OPEN_MASK.test(readText(netmask))) return [{ field: `${pointer}/netmask`, value: netmask }, ...below];
+  return OPEN_ADDRESS.test(readText(address)) ? [{ field: `${pointer}/address`, value: address }, ...below] : below;
 }
 
 function readServer(realm: JsonObject): string | undefined {
@@ -185,13 +213,19 @@ function readServerTypes(members: readonly CollectionMember[]): Map<string, stri
   return new Map(servers.map(({ name, resource }) => [name, readText(resource['auth-server-type']).toLowerCase()]));
 }
 
-function hasSecondFactor(value: unknown, depth = 0): boolean {
-  if (depth > 20 || typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) return value.some((item) => hasSecondFactor(item, depth + 1));
-  return Object.entries(value).some(([key, item]) => {
-    if (SECOND_FACTOR.test(key)) return hasValue(item);
-    return hasSecondFactor(item, depth + 1);
-  });
+/** The name of a second server decides. Other fields, such as a template of the second user name, have a value also without a server. */
+function hasSecondFactor(resources: readonly JsonObject[]): boolean {
+  const fields = resources.flatMap((resource) => listSecondFactorFields(resource));
+  const servers = fields.filter(([key]) => /server/i.test(key));
+  return (servers.length > 0 ? servers : fields).some(([, value]) => hasValue(value));
+}
+
+function listSecondFactorFields(value: unknown, depth = 0): [string, unknown][] {
+  if (depth > 20 || typeof value !== 'object' || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((item: unknown) => listSecondFactorFields(item, depth + 1));
+  return Object.entries(value).flatMap(([key, item]: [string, unknown]) =>
+    SECOND_FACTOR.test(key) ? [[key, item]] : listSecondFactorFields(item, depth + 1),
+  );
 }
 
 function hasValue(value: unknown): boolean {
@@ -209,13 +243,13 @@ function isNever(value: unknown): boolean {
 /** Checks enabled local users. Returns undefined if no user has the field that the rule needs. */
 function checkUsers(
   { index }: AuditSubject,
-  needed: RegExp,
+  isNeeded: (key: string) => boolean,
   findField: (user: CollectionMember) => string | undefined,
-): RuleFault[] | undefined {
-  const users = [...index.members.values()].filter(({ key, collection }) => key === 'username' && collection.includes('/local/users'));
-  if (!users.some(({ resource }) => Object.keys(resource).some((key) => needed.test(key) || ACCOUNT_END_FIELD.test(key)))) return undefined;
-  return users.flatMap((user): RuleFault[] => {
-    if (readBoolean(user.resource['enabled']) === false || user.resource['enabled'] === 'disabled') return [];
+): AuditRuleFault[] | undefined {
+  const users = [...index.members.values()].filter(({ collection }) => LOCAL_USERS.test(collection));
+  if (!users.some(({ resource }) => Object.keys(resource).some(isNeeded))) return undefined;
+  return users.flatMap((user): AuditRuleFault[] => {
+    if (readSwitchValue(user.resource['enabled']) === false) return [];
     const field = findField(user);
     if (field === undefined) return [];
     return [{ path: user.path, name: user.name, evidence: { field: toPointerSegment(field), value: user.resource[field] } }];

@@ -16,7 +16,10 @@ export async function readListOrFile(value: ListOrFile, field: string): Promise<
   const given = typeof value === 'string' ? await readListFile(value) : value;
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
   return list.map((item, index) => {
-    if (!isObject(item)) throw badInput(safeMessage`${field} has an entry that is not an object: number ${index + 1}.`);
+    if (!isObject(item))
+      throw badInput(
+        safeMessage`${field} has an entry that is not an object: number ${index + 1}. Enter a list of objects, or the name of a file with one.`,
+      );
     return item;
   });
 }
@@ -25,7 +28,7 @@ async function readListFile(file: string): Promise<unknown> {
   const path = resolve(file);
   let text: string;
   try {
-    text = (await readRegularFile(path, MAX_FILE_BYTES)).toString('utf8');
+    text = (await readRegularFile(path, MAX_FILE_BYTES)).toString('utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     throw toFileError(error, path, 'read');
   }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../model/json';
 import type { ConfigurationIndex } from './configuration-index';
-import type { RuleFault, Severity } from './finding';
+import type { AuditRuleFault, Severity } from './finding';
 
 /** Limits that the rules use. Days, minutes and percent. */
 export interface AuditLimits {
@@ -18,8 +18,8 @@ export interface AuditLimits {
   readonly operations?: readonly string[];
 }
 
-/** Facts outside the configuration. A fact that could not be read is undefined. */
-export interface LiveFacts {
+/** The state of the appliance outside its configuration. A value that could not be read is undefined. */
+export interface ApplianceStatusData {
   readonly certificate?: JsonObject | undefined;
   readonly health?: JsonObject | undefined;
   readonly cluster?: JsonObject | undefined;
@@ -28,26 +28,30 @@ export interface LiveFacts {
   readonly realm?: string | undefined;
 }
 
-/** Everything that a rule may read. */
+/** All data that an audit rule can read. */
 export interface AuditSubject {
   readonly index: ConfigurationIndex;
   readonly release: string | null;
   readonly serialNumber: string | null;
   readonly limits: AuditLimits;
-  readonly live: LiveFacts;
-  /** Paths of resources whose secret is well known, with the field. Snapshots hold only masked secrets. */
+  readonly live: ApplianceStatusData;
+  /** Path of each resource with a well-known secret, and the field of the secret. Snapshots hold only masked secrets. */
   readonly weakSecrets: ReadonlyMap<string, string>;
+  /** Paths of resources that the account may not read. */
+  readonly unreadable?: ReadonlySet<string>;
+  /** Whether this is a snapshot of a part of the configuration. */
+  readonly isPart?: boolean;
   readonly now: number;
   /** Effects of the operations of this package by name. */
   readonly effects: ReadonlyMap<string, string>;
 }
 
 /** A small configuration with which a test checks the rule. */
-export interface RuleExample {
+export interface AuditRuleExample {
   readonly resources: Readonly<Record<string, JsonObject>>;
   readonly release?: string;
   readonly limits?: Partial<AuditLimits>;
-  readonly live?: LiveFacts;
+  readonly live?: ApplianceStatusData;
 }
 
 /** One rule of the table. */
@@ -58,8 +62,8 @@ export interface AuditRule {
   readonly message: string;
   readonly fix: string;
   /** Returns the faults, or undefined if the rule does not fit the configuration. */
-  check(subject: AuditSubject): readonly RuleFault[] | undefined | Promise<readonly RuleFault[] | undefined>;
+  check(subject: AuditSubject): readonly AuditRuleFault[] | undefined | Promise<readonly AuditRuleFault[] | undefined>;
   /** Examples that a test runs: the first has no fault, the second has one. */
-  readonly passes: RuleExample;
-  readonly fails: RuleExample;
+  readonly passes: AuditRuleExample;
+  readonly fails: AuditRuleExample;
 }

@@ -1,19 +1,24 @@
 import { X509Certificate } from 'node:crypto';
 import { isObject, type JsonObject } from '../model/json';
 import { toPointerSegment } from '../change/compare';
-import { describeWeakness } from './certificate-strength';
+import { describeCertificateWeakness } from './certificate-strength';
 import type { AuditRule, AuditSubject } from './audit-rule';
-import type { RuleFault } from './finding';
+import type { ConfigurationIndex } from './configuration-index';
+import type { AuditRuleFault } from './finding';
+import { readDate } from './read-date';
 
 const DAY_MS = 86_400_000;
 const MIN_RSA_BITS = 2048;
-const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+/** The end of a user account is not the end of a certificate. */
+const LOCAL_USER = /\/local\/users\//;
+const MAX_PEM_LENGTH = 100_000;
 const END_FIELD = /^(?:valid-to|not-after|expir(?:es|y|ation)(?:-(?:date|time|on|at))?)$/i;
 const SIZE_FIELD = /^(?:key-(?:size|length|bits))$/i;
 const ALGORITHM_FIELD = /^(?:signature-(?:hash-)?algorithm|signature-hash)$/i;
 const WEAK_ALGORITHM = /md[245]|sha-?1(?!\d)/i;
 
-/** What is known about one certificate, with the field that contains it. */
+/** The known properties of one certificate, and the field that contains it. */
 interface CertificateFacts {
   readonly path: string;
   readonly name: string;
@@ -25,7 +30,7 @@ const CERTIFICATE = '/api/v1/configuration/system/certificates/certificate/porta
 const stored = (fields: JsonObject) => ({ [CERTIFICATE]: { name: 'portal', ...fields } });
 
 /** Certificates that the appliance serves, and certificates in the configuration. */
-export const certificateRules: readonly AuditRule[] = [
+export const certificateAuditRules: readonly AuditRule[] = [
   {
     id: 'certificate-ends',
     severity: 'high',
@@ -55,49 +60,78 @@ export const certificateRules: readonly AuditRule[] = [
   },
 ];
 
-function toFaults(subject: AuditSubject, toFault: (facts: CertificateFacts) => RuleFault | undefined): RuleFault[] | undefined {
-  const certificates = [...findStored(subject), ...findServed(subject)];
+function toFaults(subject: AuditSubject, toFault: (facts: CertificateFacts) => AuditRuleFault | undefined): AuditRuleFault[] | undefined {
+  const certificates = [...readStored(subject), ...findServed(subject)];
   if (certificates.length === 0) return undefined;
   return certificates.flatMap((facts) => toFault(facts) ?? []);
 }
 
 function findServed({ live }: AuditSubject): CertificateFacts[] {
   const { subject, 'valid-to': validTo, weakness } = live.certificate ?? {};
-  if (typeof validTo !== 'string' || Number.isNaN(Date.parse(validTo))) return [];
   const name = typeof subject === 'string' ? subject : '';
-  const end = { field: '/valid-to', value: validTo, time: Date.parse(validTo) };
-  return [{ path: '', name, end, ...(typeof weakness === 'string' && { weak: { field: '/weakness', value: weakness } }) }];
+  const time = typeof validTo === 'string' ? Date.parse(validTo) : Number.NaN;
+  const end = Number.isNaN(time) ? undefined : { field: '/valid-to', value: validTo, time };
+  const weak = typeof weakness === 'string' ? { field: '/weakness', value: weakness } : undefined;
+  return end || weak ? [{ path: '', name, ...(end && { end }), ...(weak && { weak }) }] : [];
+}
+
+/** Certificates by configuration, because both rules read them and reading takes most of the time. */
+const storedByIndex = new WeakMap<ConfigurationIndex, CertificateFacts[]>();
+
+function readStored(subject: AuditSubject): CertificateFacts[] {
+  const stored = storedByIndex.get(subject.index) ?? findStored(subject);
+  storedByIndex.set(subject.index, stored);
+  return stored;
 }
 
 function findStored({ index }: AuditSubject): CertificateFacts[] {
   const found: CertificateFacts[] = [];
   for (const path of index.paths) {
     const resource = index.resources.get(path) ?? {};
-    const isCertificate = path.toLowerCase().includes('certificate') || Object.keys(resource).some((key) => /cert/i.test(key));
-    if (isCertificate) findIn(resource, '', { path, name: index.findOwner(path)?.name ?? '' }, found, 0);
+    const isCertificate =
+      !LOCAL_USER.test(path) &&
+      ((isCertificatePath(path) && isCertificatePath(index.maskNames(path))) || Object.keys(resource).some((key) => /cert/i.test(key)));
+    findIn(resource, '', { path, index, isCertificate }, found, 0);
   }
   return found;
 }
 
-function findIn(value: unknown, pointer: string, owner: { path: string; name: string }, found: CertificateFacts[], depth: number): void {
+const isCertificatePath = (path: string): boolean => path.toLowerCase().includes('certificate');
+
+/** A resource to look into. Without a sign of a certificate in its path or its keys, only certificates in PEM count. */
+interface CertificateHolder {
+  readonly path: string;
+  readonly index: ConfigurationIndex;
+  readonly isCertificate: boolean;
+}
+
+function findIn(value: unknown, pointer: string, holder: CertificateHolder, found: CertificateFacts[], depth: number): void {
   if (depth > 20) return;
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) findIn(item, `${pointer}/${index}`, owner, found, depth + 1);
+    for (const [index, item] of value.entries()) findIn(item, `${pointer}/${index}`, holder, found, depth + 1);
     return;
   }
   if (!isObject(value)) return;
   let facts: Partial<CertificateFacts> = {};
+  let hasPem = false;
   for (const [key, item] of Object.entries(value)) {
-    const field = pointer + toPointerSegment(key);
-    if (typeof item === 'object') findIn(item, field, owner, found, depth + 1);
-    else facts = { ...facts, ...readField(key, item, field) };
+    if (typeof item === 'object') findIn(item, pointer + toPointerSegment(key), holder, found, depth + 1);
+    else if (isPem(item)) {
+      hasPem = true;
+      found.push({ ...describeHolder(holder), ...readPem(item, pointer + toPointerSegment(key)) });
+    } else if (holder.isCertificate) facts = { ...facts, ...readField(key, item, pointer + toPointerSegment(key)) };
   }
-  if (facts.end ?? facts.weak) found.push({ ...owner, ...facts });
+  // Other fields repeat what the certificate itself says.
+  if (!hasPem && (facts.end ?? facts.weak)) found.push({ ...describeHolder(holder), ...facts });
+}
+
+function describeHolder({ path, index }: CertificateHolder): { path: string; name: string } {
+  return { path, name: index.findOwner(path)?.name ?? '' };
 }
 
 function readField(key: string, value: unknown, field: string): Partial<CertificateFacts> {
   if (END_FIELD.test(key) && typeof value === 'string') {
-    const time = Date.parse(value);
+    const time = readDate(value);
     return Number.isNaN(time) ? {} : { end: { field, value, time } };
   }
   if (SIZE_FIELD.test(key)) {
@@ -105,19 +139,26 @@ function readField(key: string, value: unknown, field: string): Partial<Certific
     // Keys of elliptic curves are short: 256 bits are strong there, but no RSA key has so few.
     return bits >= 512 && bits < MIN_RSA_BITS ? { weak: { field, value } } : {};
   }
-  if (ALGORITHM_FIELD.test(key) && typeof value === 'string') return WEAK_ALGORITHM.test(value) ? { weak: { field, value } } : {};
-  return typeof value === 'string' && value.length < 100_000 ? readPem(value, field) : {};
+  return ALGORITHM_FIELD.test(key) && typeof value === 'string' && WEAK_ALGORITHM.test(value) ? { weak: { field, value } } : {};
 }
 
+function isPem(value: unknown): value is string {
+  return typeof value === 'string' && value.length < MAX_PEM_LENGTH && value.includes('-----BEGIN CERTIFICATE-----');
+}
+
+/** Reads a chain: the end of the certificate that ends first, and the first weakness. */
 function readPem(text: string, field: string): Partial<CertificateFacts> {
-  const [pem] = (text.includes('-----BEGIN CERTIFICATE-----') && PEM.exec(text)) || [];
-  if (pem === undefined) return {};
+  const certificates = [...text.matchAll(PEM)].flatMap(([pem]) => parseCertificate(pem) ?? []);
+  const ends = certificates.map(({ validTo }) => ({ field, value: validTo, time: Date.parse(validTo) }));
+  const [first] = ends.filter(({ time }) => !Number.isNaN(time)).sort((a, b) => a.time - b.time);
+  const weak = certificates.map(describeCertificateWeakness).find((weakness) => weakness !== undefined);
+  return { ...(first && { end: first }), ...(weak !== undefined && { weak: { field, value: weak } }) };
+}
+
+function parseCertificate(pem: string): X509Certificate | undefined {
   try {
-    const certificate = new X509Certificate(pem);
-    const weak = describeWeakness(certificate);
-    const end = { field, value: certificate.validTo, time: Date.parse(certificate.validTo) };
-    return { end, ...(weak !== undefined && { weak: { field, value: weak } }) };
+    return new X509Certificate(pem);
   } catch {
-    return {};
+    return undefined;
   }
 }

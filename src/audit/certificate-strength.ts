@@ -1,4 +1,4 @@
-import type { X509Certificate } from 'node:crypto';
+import type { KeyObject, X509Certificate } from 'node:crypto';
 
 const MIN_RSA_BITS = 2048;
 const MIN_EC_BITS = 224;
@@ -15,18 +15,27 @@ const WEAK_SIGNATURES: Readonly<Record<string, string>> = {
 const OBJECT_IDENTIFIER = 0x06;
 
 /** Returns why the certificate is weak: a short key, a short curve or a broken signature algorithm. Undefined if it is not. */
-export function describeWeakness(certificate: X509Certificate): string | undefined {
+export function describeCertificateWeakness(certificate: X509Certificate): string | undefined {
   return describeShortKey(certificate) ?? describeWeakSignature(certificate);
 }
 
-function describeShortKey({ publicKey }: X509Certificate): string | undefined {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: { modulusLength, namedCurve } = {} } = publicKey;
+function describeShortKey(certificate: X509Certificate): string | undefined {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: { modulusLength, namedCurve } = {} } = readPublicKey(certificate) ?? {};
   if (type === 'ec') {
     // The name of a curve holds its bits: secp160r1, prime192v1, sect163k1.
     const bits = Number(/\d{3}/.exec(namedCurve ?? '')?.[0] ?? MIN_EC_BITS);
     return bits < MIN_EC_BITS ? `curve ${namedCurve ?? ''}` : undefined;
   }
   return modulusLength !== undefined && modulusLength < MIN_RSA_BITS ? `${modulusLength} bits` : undefined;
+}
+
+/** Returns the key, or undefined if Node.js does not know its algorithm or the key is damaged. */
+function readPublicKey(certificate: X509Certificate): KeyObject | undefined {
+  try {
+    return certificate.publicKey;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Nobody checks the signature of a root, so its algorithm does not matter. */

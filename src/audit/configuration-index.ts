@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../model/json';
+import { isObject, readText, type JsonObject } from '../model/json';
 import { toPointerSegment } from '../change/compare';
-import { ResourceKinds, type FieldPattern } from './field-pattern';
+import { ResourceKinds, type ReferenceFieldPattern } from './reference-field-pattern';
 
 /** An object of the configuration: a resource whose name field equals the last segment of its path. */
 export interface CollectionMember {
@@ -28,13 +28,18 @@ const SEVERAL = -2;
 /** A member, the next member of the same name, and for the first of them the holder of the name. */
 interface IndexedMember extends CollectionMember {
   readonly sameName: IndexedMember | undefined;
+  /** Number of members of this name so far. */
+  readonly sameNameCount: number;
   holder: number;
 }
 
 const MAX_DEPTH = 200;
 /** Maximum length of a text that can be a list of names. */
 const MAX_LIST_TEXT = 1_000_000;
-/** Values that never name an object. */
+/** Names of more members are counted by name, or the time would grow with the square of their number. */
+const MAX_SAME_NAME = 16;
+const NUMBER = /^-?\d/;
+/** Values that never name an object, whatever their case: appliances write `none` and `None`. */
 const NO_OBJECT = new Set(['', 'none', 'any', 'all', '*', '-', 'default', 'true', 'false', 'enabled', 'disabled']);
 
 /**
@@ -49,18 +54,19 @@ export class ConfigurationIndex {
   readonly #membersByName = new Map<string, IndexedMember>();
   readonly #kinds: ResourceKinds;
   /** The collections that each reference field refers to. */
-  readonly #targets: ReadonlyMap<FieldPattern, string[]>;
+  readonly #targets: ReadonlyMap<ReferenceFieldPattern, ReadonlySet<string>>;
   readonly #referencedCollections: ReadonlySet<string>;
+  #hasNumberNames = false;
 
   constructor(resources: ReadonlyMap<string, JsonObject>) {
     this.resources = resources;
     this.paths = [...resources.keys()].sort();
     const collections = new Map<string, string>();
     for (const path of this.paths) this.#addMember(path, collections);
-    this.#kinds = new ResourceKinds(this.paths, (path) => this.#members.has(path));
+    this.#kinds = new ResourceKinds(this.paths, (path) => this.#members.has(path) || isKeyedByField(path, this.resources.get(path)));
     for (const [number, path] of this.paths.entries()) this.#countUses(path, number);
-    this.#targets = this.#kinds.collectTargets();
-    this.#referencedCollections = new Set([...this.#targets.values()].flat());
+    this.#targets = this.#kinds.collectTargets((name) => this.#listCollections(name));
+    this.#referencedCollections = new Set([...this.#targets.values()].flatMap((collections) => [...collections]));
   }
 
   get members(): ReadonlyMap<string, CollectionMember> {
@@ -113,45 +119,83 @@ export class ConfigurationIndex {
     return undefined;
   }
 
+  /** Returns the path with `*` in place of the names of objects, so that a name cannot look like a part of the interface. */
+  maskNames(path: string): string {
+    let masked = '';
+    for (let start = 0; start < path.length;) {
+      const slash = path.indexOf('/', start + 1);
+      const end = slash === -1 ? path.length : slash;
+      masked += this.#members.has(path.slice(0, end)) ? '/*' : path.slice(start, end);
+      start = end;
+    }
+    return masked;
+  }
+
   #addMember(path: string, collections: Map<string, string>): void {
     const resource = this.resources.get(path) ?? {};
     const slash = path.lastIndexOf('/');
     const key = findKeyField(resource, path.slice(slash + 1));
     if (key === undefined) return;
-    const name = resource[key];
-    if (typeof name !== 'string') return;
+    const name = readText(resource[key]);
+    this.#hasNumberNames ||= NUMBER.test(name);
     const parent = path.slice(0, slash);
     let collection = collections.get(parent);
     if (collection === undefined) collections.set(parent, (collection = parent));
-    const member = { path, name, collection, key, resource, sameName: this.#membersByName.get(name), holder: NOBODY };
+    const sameName = this.#membersByName.get(name);
+    const sameNameCount = (sameName?.sameNameCount ?? 0) + 1;
+    const member = { path, name, collection, key, resource, sameName, sameNameCount, holder: NOBODY };
     this.#members.set(path, member);
     this.#membersByName.set(name, member);
   }
 
   #countUses(path: string, number: number): void {
-    const onText = (value: string, field: FieldPattern | undefined): void => {
+    const onText = (value: string, field: ReferenceFieldPattern | undefined): void => {
+      // A name with a comma is also a list of the names in it, so those are used too.
+      if (value.includes(',') && this.#membersByName.has(value))
+        this.#addHolders(
+          splitNames(value, () => false),
+          number,
+        );
       for (const part of splitNames(value, (name) => this.#membersByName.has(name))) {
         const first = this.#membersByName.get(part);
-        if (!first && NO_OBJECT.has(part)) continue;
+        if (!first && NO_OBJECT.has(part.toLowerCase())) continue;
         field?.countHolder(number);
         if (first) addHolder(first, number);
-        for (let member = field && first; member; member = member.sameName) field?.countReference(member.collection, number);
+        if (field && first) this.#countReference(first, field, number);
       }
     };
     const fields = this.#kinds.findFields(number);
     const resource = this.resources.get(path) ?? {};
     const member = this.#members.get(path);
-    for (const key of Object.keys(resource)) if (key !== member?.key) countTexts(resource[key], fields, key, 0, onText);
+    // Some releases return the name of an object as a number.
+    const isName = (value: number): boolean => this.#hasNumberNames && this.#membersByName.has(String(value));
+    for (const key of Object.keys(resource)) if (key !== member?.key) countTexts(resource[key], fields, key, 0, { onText, isName });
     // The name of a member is a use of other members with that name, but not a reference.
     const first = member && this.#membersByName.get(member.name);
     if (first?.sameName) addHolder(first, number);
   }
 
-  #addDanglingReferences(path: string, fields: FieldPattern, found: DanglingReference[]): void {
+  #countReference(first: IndexedMember, field: ReferenceFieldPattern, number: number): void {
+    if (first.sameNameCount > MAX_SAME_NAME) field.countCommonName(first.name, number);
+    else for (const collection of this.#listCollections(first.name)) field.countReference(collection, number);
+  }
+
+  *#listCollections(name: string): Generator<string> {
+    for (let member = this.#membersByName.get(name); member; member = member.sameName) yield member.collection;
+  }
+
+  #addHolders(names: readonly string[], number: number): void {
+    for (const name of names) {
+      const member = this.#membersByName.get(name);
+      if (member) addHolder(member, number);
+    }
+  }
+
+  #addDanglingReferences(path: string, fields: ReferenceFieldPattern, found: DanglingReference[]): void {
     const resource = this.resources.get(path) ?? {};
     const ownKey = this.#members.get(path)?.key;
-    const seen = new Map<FieldPattern, Set<string>>();
-    const onText = (value: string, field: FieldPattern, pointer: string): void => {
+    const seen = new Map<ReferenceFieldPattern, Set<string>>();
+    const onText = (value: string, field: ReferenceFieldPattern, pointer: string): void => {
       const collections = this.#targets.get(field);
       if (!collections) return;
       for (const part of splitNames(value, (name) => this.#isMemberOf(name, collections))) {
@@ -160,16 +204,16 @@ export class ConfigurationIndex {
         if (!parts) seen.set(field, (parts = new Set()));
         if (parts.has(part)) continue;
         parts.add(part);
-        found.push({ path, field: pointer, value: part, collection: collections[0] ?? '' });
+        const [collection = ''] = collections;
+        found.push({ path, field: pointer, value: part, collection });
       }
     };
     for (const key of Object.keys(resource))
       if (key !== ownKey) visitTexts(resource[key], fields.find(key), toPointerSegment(key), 0, onText);
   }
 
-  #isMemberOf(name: string, collections: readonly string[]): boolean {
-    for (let member = this.#membersByName.get(name); member; member = member.sameName)
-      if (collections.includes(member.collection)) return true;
+  #isMemberOf(name: string, collections: ReadonlySet<string>): boolean {
+    for (let member = this.#membersByName.get(name); member; member = member.sameName) if (collections.has(member.collection)) return true;
     return false;
   }
 }
@@ -181,13 +225,20 @@ function addHolder(member: IndexedMember, number: number): void {
 
 function findKeyField(resource: JsonObject, segment: string): string | undefined {
   if (resource['name'] === undefined && resource['username'] === undefined) return undefined;
-  const name = decodeSegment(segment);
-  if (resource['name'] !== undefined) return resource['name'] === name ? 'name' : undefined;
-  if (resource['username'] !== undefined) return resource['username'] === name ? 'username' : undefined;
-  return undefined;
+  const name = decodePathSegment(segment);
+  if (name !== '' && readText(resource['name']) === name) return 'name';
+  return name !== '' && readText(resource['username']) === name ? 'username' : undefined;
 }
 
-function decodeSegment(segment: string): string {
+/** Whether a text of the resource equals the last segment of its path. Not every collection calls this field `name`. */
+function isKeyedByField(path: string, resource: JsonObject | undefined): boolean {
+  if (!resource) return false;
+  const name = decodePathSegment(path.slice(path.lastIndexOf('/') + 1));
+  return Object.values(resource).includes(name);
+}
+
+/** Returns the name that a segment of a path encodes, or the segment if it encodes none. */
+export function decodePathSegment(segment: string): string {
   if (!segment.includes('%')) return segment;
   try {
     return decodeURIComponent(segment);
@@ -205,32 +256,33 @@ function splitNames(value: string, isName: (text: string) => boolean): readonly 
     .filter((part) => part !== '');
 }
 
-/** Calls `onText` for each text of a value, with its field if `parent` is given. */
-function countTexts(
-  value: unknown,
-  parent: FieldPattern | undefined,
-  key: string,
-  depth: number,
-  onText: (value: string, field: FieldPattern | undefined) => void,
-): void {
-  if (typeof value === 'string') onText(value, parent?.findOrAdd(key));
-  else if (depth > MAX_DEPTH) return;
+interface TextVisitor {
+  readonly onText: (value: string, field: ReferenceFieldPattern | undefined) => void;
+  readonly isName: (value: number) => boolean;
+}
+
+/** Calls the visitor for each text of a value, and each number that is a name, with its field if `parent` is given. */
+function countTexts(value: unknown, parent: ReferenceFieldPattern | undefined, key: string, depth: number, visitor: TextVisitor): void {
+  if (typeof value === 'string') visitor.onText(value, parent?.findOrAdd(key));
+  else if (typeof value === 'number') {
+    if (visitor.isName(value)) visitor.onText(String(value), parent?.findOrAdd(key));
+  } else if (depth > MAX_DEPTH) return;
   else if (Array.isArray(value)) {
     const field = parent?.findOrAdd(key);
-    for (const item of value) countTexts(item, field, '*', depth + 1, onText);
+    for (const item of value) countTexts(item, field, '*', depth + 1, visitor);
   } else if (isObject(value)) {
     const field = parent?.findOrAdd(key);
-    for (const name of Object.keys(value)) countTexts(value[name], field, name, depth + 1, onText);
+    for (const name of Object.keys(value)) countTexts(value[name], field, name, depth + 1, visitor);
   }
 }
 
 /** Calls `onText` for each text of a value, with its field and its JSON pointer. */
 function visitTexts(
   value: unknown,
-  field: FieldPattern | undefined,
+  field: ReferenceFieldPattern | undefined,
   pointer: string,
   depth: number,
-  onText: (value: string, field: FieldPattern, pointer: string) => void,
+  onText: (value: string, field: ReferenceFieldPattern, pointer: string) => void,
 ): void {
   if (!field) return;
   if (typeof value === 'string') onText(value, field, pointer);

@@ -1,8 +1,8 @@
 import { isObject } from '../model/json';
 
 /** How serious a finding is. */
-export const SEVERITIES = ['high', 'medium', 'low'] as const;
-export type Severity = (typeof SEVERITIES)[number];
+export const AUDIT_SEVERITIES = ['high', 'medium', 'low'] as const;
+export type Severity = (typeof AUDIT_SEVERITIES)[number];
 
 /** The field that shows the fault: a JSON pointer and its value, with secrets masked. */
 export interface Evidence {
@@ -22,7 +22,7 @@ export interface AuditFinding {
 }
 
 /** A fault as a check reports it, before the texts of the rule are added. */
-export interface RuleFault {
+export interface AuditRuleFault {
   readonly path: string;
   readonly name: string;
   /** A message that replaces the message of the rule. */
@@ -30,8 +30,12 @@ export interface RuleFault {
   readonly evidence: Evidence | null;
 }
 
-/** Reads findings in data from outside. */
-export function toFindings(value: unknown): AuditFinding[] {
-  if (!Array.isArray(value)) return [];
-  return value.filter((item: unknown): item is AuditFinding => isObject(item) && typeof item['rule'] === 'string');
+/** Whether a value from a message or file is an audit finding. */
+export function isAuditFinding(value: unknown): value is AuditFinding {
+  return isObject(value) && typeof value['rule'] === 'string' && typeof value['path'] === 'string';
+}
+
+/** Reads the audit findings of a value from a message or file. */
+export function readAuditFindings(value: unknown): AuditFinding[] {
+  return Array.isArray(value) ? value.filter(isAuditFinding) : [];
 }

@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto';
+import { SECRET_MASK } from '../change/compare';
 import type { JsonObject } from '../model/json';
 import type { AuditRule } from './audit-rule';
-import type { ConfigurationIndex, CollectionMember } from './configuration-index';
+import { encodePathSegment } from '../model/path';
+import { isPathWithinAny } from '../snapshot/resource-path';
+import type { ConfigurationIndex, CollectionMember, DanglingReference } from './configuration-index';
 
 const ROOT = '/api/v1/configuration';
 /** Kinds of objects that exist to be used by others. */
 const USABLE = /(?:^|-)(?:role|realm|server|profile|polic(?:y|ie))s?(?:$|-)/;
 
+/** Two masked secrets can differ, so objects with a secret are not compared. */
+const MASKED_VALUE = JSON.stringify(SECRET_MASK);
+
+const NO_PATHS: ReadonlySet<string> = new Set();
 const role = (name: string, description = name): JsonObject => ({ name, description });
 const server = (name: string): JsonObject => ({ name, 'auth-server-type': 'local' });
 const realm = (name: string, target: string): JsonObject => ({ name, 'authentication-server': target });
@@ -21,14 +28,16 @@ const threeRealms = {
 };
 
 /** Rules that need no knowledge of the release. */
-export const objectRules: readonly AuditRule[] = [
+export const objectAuditRules: readonly AuditRule[] = [
   {
     id: 'unused-object',
     severity: 'low',
     title: 'Objects that nothing uses',
     message: 'No other resource holds the name of this object.',
     fix: 'Remove the object, or add an exception with the reason why it stays.',
-    check: ({ index }) => {
+    check: ({ index, unreadable, isPart }) => {
+      // What was not read can use any object.
+      if (isPart || (unreadable && unreadable.size > 0)) return undefined;
       const members = [...index.members.values()].filter((member) => isUsable(member, index));
       if (members.length === 0) return undefined;
       return members
@@ -44,9 +53,15 @@ export const objectRules: readonly AuditRule[] = [
     title: 'References to objects that do not exist',
     message: 'The field names an object that does not exist.',
     fix: 'Create the object, or correct the name.',
-    check: ({ index }) => {
+    check: ({ index, unreadable = NO_PATHS }) => {
       if (index.members.size === 0) return undefined;
-      return index.findDanglingReferences().map(({ path, field, value, collection }) => ({
+      // The object itself may be unreadable, or only have resources below it.
+      const exists = ({ collection, value }: DanglingReference): boolean => {
+        const target = `${collection}/${encodePathSegment(value.toWellFormed())}`;
+        return isPathWithinAny(target, unreadable) || index.listBelow(target).length > 0;
+      };
+      const dangling = index.findDanglingReferences().filter((reference) => !exists(reference));
+      return dangling.map(({ path, field, value, collection }) => ({
         path,
         name: index.findOwner(path)?.name ?? '',
         message: `${field} names ${JSON.stringify(value)}, which is not in ${collection}.`,
@@ -113,7 +128,9 @@ function findDuplicates(index: ConfigurationIndex): [CollectionMember, Collectio
   const byHash = new Map<number, CollectionMember | CollectionMember[]>();
   for (const member of index.members.values()) {
     if (member.key !== 'name') continue;
-    const hash = hashText(describeContent(member));
+    const content = describeContent(member);
+    if (content.includes(MASKED_VALUE)) continue;
+    const hash = hashText(content);
     const same = byHash.get(hash);
     if (same === undefined) byHash.set(hash, member);
     else if (Array.isArray(same)) same.push(member);
@@ -125,7 +142,7 @@ function findDuplicates(index: ConfigurationIndex): [CollectionMember, Collectio
     const first = new Map<string, CollectionMember>();
     for (const member of candidates) {
       const below = describeBelow(member, index);
-      if (below === '' && !hasContent(withoutKey(member))) continue;
+      if (below === undefined || (below === '' && !hasContent(withoutKey(member)))) continue;
       const content = `${below} ${describeContent(member)}`;
       const twin = first.get(content);
       if (twin) pairs.push([member, twin]);
@@ -155,10 +172,12 @@ function withoutKey({ resource, key }: CollectionMember): JsonObject {
   );
 }
 
-function describeBelow({ path }: CollectionMember, index: ConfigurationIndex): string {
+/** Describes the resources below an object; undefined if one of them has a secret. */
+function describeBelow({ path }: CollectionMember, index: ConfigurationIndex): string | undefined {
   const below = index.listBelow(path);
   if (below.length === 0) return '';
-  return digestText(below.map((child) => `${child.slice(path.length)} ${JSON.stringify(index.resources.get(child))}`).join('\n'));
+  const text = below.map((child) => `${child.slice(path.length)} ${JSON.stringify(index.resources.get(child))}`).join('\n');
+  return text.includes(MASKED_VALUE) ? undefined : digestText(text);
 }
 
 function hasContent(resource: JsonObject): boolean {

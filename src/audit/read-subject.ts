@@ -13,18 +13,26 @@ import { isPathWithinAny } from '../snapshot/resource-path';
 import { SnapshotFolder } from '../snapshot/snapshot-folder';
 import { readSnapshotOrigin } from '../snapshot/take';
 import { findWeakSecret, isRadiusOrSnmpClient } from './access-rules';
-import type { LiveFacts } from './audit-rule';
-import { describeWeakness } from './certificate-strength';
+import type { ApplianceStatusData } from './audit-rule';
+import { describeCertificateWeakness } from './certificate-strength';
 
-/** The configuration to audit, and further facts. */
-export interface AuditSource {
+/** The configuration to audit, and the status of the appliance. */
+interface AuditSource {
   readonly appliance: string;
   readonly release: string | null;
   readonly serialNumber: string | null;
   readonly resources: ReadonlyMap<string, JsonObject>;
   readonly weakSecrets: ReadonlyMap<string, string>;
-  readonly live: LiveFacts;
+  readonly live: ApplianceStatusData;
+  readonly unreadable: ReadonlySet<string>;
+  /** Path that the configuration starts at. */
+  readonly root: string;
+  readonly isPart: boolean;
+  /** Whether this is an appliance and not a snapshot, which has masked secrets and no status. */
+  readonly isAppliance: boolean;
 }
+
+const NO_PATHS: ReadonlySet<string> = new Set();
 
 const FILE_CONCURRENCY = 32;
 /** Errors that leave a fact unknown: the appliance does not have the feature, or the account may not read it. */
@@ -52,6 +60,10 @@ async function readApplianceToAudit(call: OperationContext): Promise<AuditSource
     resources,
     weakSecrets,
     live: await readLiveFacts(call),
+    unreadable: crawlResult.forbidden,
+    root: CONFIGURATION_ROOT,
+    isPart: false,
+    isAppliance: true,
   };
 }
 
@@ -64,12 +76,23 @@ async function readFolderToAudit(folderPath: string): Promise<AuditSource> {
   await mapConcurrently(entries, FILE_CONCURRENCY, async ([resourcePath, names]) => {
     resources.set(resourcePath, await folder.read(names));
   });
-  return { appliance, release, serialNumber, resources, weakSecrets: new Map(), live: {} };
+  return {
+    appliance,
+    release,
+    serialNumber,
+    resources,
+    weakSecrets: new Map(),
+    live: {},
+    unreadable: NO_PATHS,
+    root: path,
+    isPart: path !== CONFIGURATION_ROOT,
+    isAppliance: false,
+  };
 }
 
 /** Reads a snapshot in a message. Errors: `BAD_INPUT`. */
 function readMessageToAudit(snapshot: JsonObject): AuditSource {
-  createMessageReference(snapshot);
+  const { path } = createMessageReference(snapshot, 'snapshot');
   const { appliance, release, 'serial-number': serialNumber, resources } = snapshot;
   const found = new Map<string, JsonObject>();
   for (const [path, resource] of Object.entries(isObject(resources) ? resources : {})) if (isObject(resource)) found.set(path, resource);
@@ -80,6 +103,10 @@ function readMessageToAudit(snapshot: JsonObject): AuditSource {
     resources: found,
     weakSecrets: new Map(),
     live: {},
+    unreadable: NO_PATHS,
+    root: path,
+    isPart: path !== CONFIGURATION_ROOT,
+    isAppliance: false,
   };
 }
 
@@ -89,7 +116,8 @@ export async function readAuditSource(
   call: OperationContext,
 ): Promise<AuditSource> {
   if (source === 'folder') {
-    if (folder === undefined) throw badInput('folder is missing. Enter the folder of a snapshot, or use another source.');
+    if (folder === undefined || folder.trim() === '')
+      throw badInput('folder is missing. Enter the folder of a snapshot, or use another source.');
     return readFolderToAudit(folder);
   }
   if (source === 'message') {
@@ -99,7 +127,7 @@ export async function readAuditSource(
   return readApplianceToAudit(call);
 }
 
-async function readLiveFacts(call: OperationContext): Promise<LiveFacts> {
+async function readLiveFacts(call: OperationContext): Promise<ApplianceStatusData> {
   const read = (path: string, query?: Record<string, string>): Promise<JsonObject | undefined> =>
     readFact(() => call.read({ method: 'GET', path, ...(query && { query }) }, { isLookup: true }));
   const [health, cluster, leases, certificate] = await Promise.all([
@@ -119,9 +147,13 @@ async function readLiveFacts(call: OperationContext): Promise<LiveFacts> {
 
 async function readServedCertificate(call: OperationContext): Promise<JsonObject> {
   const certificate = await call.readPeerCertificate();
-  const validTo = new Date(certificate.validTo).toISOString();
-  const weakness = describeWeakness(certificate);
-  return { subject: certificate.subject.split('\n').join(', '), 'valid-to': validTo, ...(weakness !== undefined && { weakness }) };
+  const end = Date.parse(certificate.validTo);
+  const weakness = describeCertificateWeakness(certificate);
+  return {
+    subject: certificate.subject.split('\n').join(', '),
+    ...(!Number.isNaN(end) && { 'valid-to': new Date(end).toISOString() }),
+    ...(weakness !== undefined && { weakness }),
+  };
 }
 
 async function readFact<T>(read: () => Promise<T>): Promise<T | undefined> {

@@ -1,6 +1,6 @@
 import type { AuditFinding } from './finding';
 
-/** The part of a result that a report shows. */
+/** The properties of an audit result that its report shows. */
 export interface AuditReportInput {
   readonly appliance: string;
   readonly time: string;
@@ -20,9 +20,8 @@ const STYLE =
 export function writeTextReport({ findings }: AuditReportInput): string {
   if (findings.length === 0) return 'No findings.';
   return findings
-    .map(
-      ({ severity, rule, path, name, message }) =>
-        `${severity} ${rule}: ${[name, path].filter((part) => part !== '').join(', ')}: ${message}`,
+    .map(({ severity, rule, path, name, message }) =>
+      toOneLine(`${severity} ${rule}: ${[name, path].filter((part) => part !== '').join(', ')}: ${message}`),
     )
     .join('\n');
 }
@@ -83,5 +82,11 @@ function escapeHtml(text: string): string {
 }
 
 function escapeMarkdown(text: string): string {
-  return escapeHtml(text.replace(/\s+/g, ' ')).replace(/[\\`*_[\]|#]/g, '\\$&');
+  // HTML last: the number sign of `&#39;` must not be escaped.
+  return escapeHtml(toOneLine(text).replace(/[\\`*_[\]|#~]/g, '\\$&'));
+}
+
+/** A name with a line break must not look like another finding. */
+function toOneLine(text: string): string {
+  return text.replace(/\s+/g, ' ');
 }

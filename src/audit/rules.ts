@@ -1,11 +1,11 @@
-import { accessRules } from './access-rules';
+import { accessAuditRules } from './access-rules';
 import type { AuditLimits, AuditRule } from './audit-rule';
-import { certificateRules } from './certificate-rules';
-import { objectRules } from './object-rules';
-import { statusRules } from './status-rules';
+import { certificateAuditRules } from './certificate-rules';
+import { objectAuditRules } from './object-rules';
+import { statusAuditRules } from './status-rules';
 
 /** All rules of the package. */
-export const auditRules: readonly AuditRule[] = [...objectRules, ...certificateRules, ...accessRules, ...statusRules];
+export const auditRules: readonly AuditRule[] = [...objectAuditRules, ...certificateAuditRules, ...accessAuditRules, ...statusAuditRules];
 
 /** Limits that apply if the input sets none. */
 export const DEFAULT_AUDIT_LIMITS: AuditLimits = {

@@ -7,13 +7,14 @@ import type { AuditLimits, AuditRule, AuditSubject } from './audit-rule';
 import { compareFindings } from './compare-findings';
 import { ConfigurationIndex } from './configuration-index';
 import { applyExceptions, parseExceptions, type ExceptedFinding } from './exceptions';
-import { SEVERITIES, toFindings, type AuditFinding } from './finding';
-import { compileOwnRules } from './own-rules';
+import { AUDIT_SEVERITIES, readAuditFindings, type AuditFinding } from './finding';
+import { compileUserRules } from './own-rules';
 import { readAuditSource } from './read-subject';
 import { writeCsvReport, writeHtmlReport, writeMarkdownReport, writeTextReport, type AuditReportInput } from './report';
 import { auditRules, DEFAULT_AUDIT_LIMITS } from './rules';
+import { removeMemberListings } from './remove-member-listings';
 
-export interface AuditInput {
+interface AuditInput {
   readonly source: 'appliance' | 'folder' | 'message';
   readonly folder?: string;
   readonly snapshot?: JsonObject;
@@ -35,6 +36,10 @@ export interface AuditData {
   readonly excepted: readonly ExceptedFinding[];
   /** Rules that do not fit this configuration. */
   readonly notApplicable: readonly string[];
+  /** Rules that were switched off, if there are any. */
+  readonly off?: readonly string[];
+  /** Paths that the account may not read, if there are any. */
+  readonly unreadable?: readonly string[];
   readonly new?: readonly AuditFinding[];
   readonly solved?: readonly AuditFinding[];
   readonly unchanged?: readonly AuditFinding[];
@@ -44,15 +49,15 @@ const LIST_LIMITS = ['releases', 'serial-numbers', 'operations'];
 
 /** Performs `audit.run`. Errors: those of a read; `BAD_INPUT` for rules, limits and exceptions that cannot be read. */
 export async function runAudit(input: AuditInput, effects: ReadonlyMap<string, string>, call: OperationContext): Promise<AuditData> {
-  const ownRules = await compileOwnRules(await readListOrFile(input.rules, 'rules'));
+  const ownRules = await compileUserRules(await readListOrFile(input.rules, 'rules'));
   const exceptions = parseExceptions(await readListOrFile(input.exceptions, 'exceptions'));
   const rules = selectRules([...auditRules, ...ownRules], input.off ?? []);
-  const limits = parseLimits(input.limits);
+  const limits = parseLimits(input.limits, effects);
   const previous = parsePrevious(input.previous);
-  const { appliance, resources, release, serialNumber, weakSecrets, live } = await readAuditSource(input, call);
+  const { appliance, resources, ...source } = await readAuditSource(input, call);
   const now = Date.now();
-  const index = new ConfigurationIndex(resources);
-  const checked = await checkRules(rules, { index, release, serialNumber, limits, live, weakSecrets, now, effects });
+  const index = new ConfigurationIndex(removeMemberListings(resources));
+  const checked = await runAuditRules(rules, { ...source, index, limits, now, effects });
   const { findings, excepted } = applyExceptions(checked.findings, exceptions, rules, now);
   const failed = new Set(findings.map(({ rule }) => rule));
   const checkedRules = rules.filter(({ id }) => !checked.notApplicable.includes(id));
@@ -64,17 +69,21 @@ export async function runAudit(input: AuditInput, effects: ReadonlyMap<string, s
     findings,
     excepted,
     notApplicable,
-    ...(previous && compareFindings(previous, findings, notApplicable)),
+    ...(input.off && input.off.length > 0 && { off: input.off }),
+    ...(source.unreadable.size > 0 && { unreadable: [...source.unreadable].sort() }),
   };
+  const changes = previous && compareFindings(previous, data, { ...source, rules: rules.map(({ id }) => id) });
   const reportInput = { appliance, time: new Date(now).toISOString(), findings, excepted, notApplicable };
-  const counts = Object.fromEntries(SEVERITIES.map((severity) => [severity, findings.filter((one) => one.severity === severity).length]));
+  const counts = Object.fromEntries(
+    AUDIT_SEVERITIES.map((severity) => [severity, findings.filter((one) => one.severity === severity).length]),
+  );
   const report = await createReport(input.format, reportInput);
   call.addToEnvelope({ text: writeTextReport(reportInput), ...counts, ...(report !== undefined && { report }) });
-  return data;
+  return { ...data, ...changes };
 }
 
 /** Runs every rule. Findings are sorted by severity and path. */
-export async function checkRules(
+export async function runAuditRules(
   rules: readonly AuditRule[],
   subject: AuditSubject,
 ): Promise<{ findings: AuditFinding[]; notApplicable: string[] }> {
@@ -86,7 +95,7 @@ export async function checkRules(
     for (const { path, name, message = rule.message, evidence } of faults ?? [])
       findings.push({ rule: rule.id, severity: rule.severity, path, name, message, fix: rule.fix, evidence });
   }
-  const rank = ({ severity }: AuditFinding): number => SEVERITIES.indexOf(severity);
+  const rank = ({ severity }: AuditFinding): number => AUDIT_SEVERITIES.indexOf(severity);
   return { findings: findings.sort((a, b) => rank(a) - rank(b)), notApplicable };
 }
 
@@ -96,7 +105,7 @@ function selectRules(rules: readonly AuditRule[], off: readonly string[]): Audit
   return rules.filter(({ id }) => !off.includes(id));
 }
 
-function parseLimits(given: JsonObject = {}): AuditLimits {
+function parseLimits(given: JsonObject = {}, effects: ReadonlyMap<string, string>): AuditLimits {
   for (const [name, value] of Object.entries(given)) {
     const isList = LIST_LIMITS.includes(name);
     if (!isList && !Object.hasOwn(DEFAULT_AUDIT_LIMITS, name)) throw badInput(safeMessage`limits has ${name}, which is not a limit.`);
@@ -105,13 +114,17 @@ function parseLimits(given: JsonObject = {}): AuditLimits {
       : typeof value === 'number' && Number.isFinite(value) && value >= 0;
     if (!isValid) throw badInput(safeMessage`limits: ${name} must be ${isList ? 'a list of texts' : 'a number from 0'}.`);
   }
-  return { ...DEFAULT_AUDIT_LIMITS, ...given };
+  const limits: AuditLimits = { ...DEFAULT_AUDIT_LIMITS, ...given };
+  const unknown = limits.operations?.find((name) => !effects.has(name));
+  if (unknown !== undefined)
+    throw badInput(safeMessage`limits: operations has ${unknown}, which is not an operation. Enter a name such as sessions.list.`);
+  return limits;
 }
 
 function parsePrevious(previous: JsonObject | undefined): AuditFinding[] | undefined {
   if (previous === undefined) return undefined;
   if (!Array.isArray(previous['findings'])) throw badInput('previous is not the result of an audit: it has no findings.');
-  return toFindings(previous['findings']);
+  return readAuditFindings(previous['findings']);
 }
 
 async function createReport(format: AuditInput['format'], input: AuditReportInput): Promise<string | undefined> {

@@ -1,8 +1,8 @@
-import { isObject, readBoolean, readText, type JsonObject } from '../model/json';
+import { isObject, readSwitchValue, readText, type JsonObject } from '../model/json';
 import { toPointerSegment } from '../change/compare';
-import type { AuditRule, LiveFacts } from './audit-rule';
-import type { RuleFault } from './finding';
-import { encodeSegment } from '../model/path';
+import type { AuditRule, ApplianceStatusData } from './audit-rule';
+import type { Evidence, AuditRuleFault } from './finding';
+import { encodePathSegment } from '../model/path';
 
 const ADMINISTRATORS = '/api/v1/configuration/administrators';
 
@@ -13,14 +13,17 @@ const HEALTH_LIMITS: Readonly<Record<string, 'cpu' | 'memory' | 'disk'>> = {
   'DISK-UTILIZATION': 'disk',
 };
 
-const leases = (leased: number): LiveFacts => ({
+/** An appliance that leases no licenses to others only says that its own are used up. */
+const USERS_REACHED = 'MAX-LICENSED-USERS-REACHED';
+
+const leases = (leased: number): ApplianceStatusData => ({
   leases: {
     'leased-license-counts': {
       features: { feature: [{ name: 'Users', 'total-count': 100, clients: { 'client-info': [{ 'leased-count': leased }] } }] },
     },
   },
 });
-const cluster = (enabled: boolean): LiveFacts => ({ cluster: { members: [{ name: 'node-b', enabled, notes: '' }] } });
+const cluster = (enabled: boolean): ApplianceStatusData => ({ cluster: { members: [{ name: 'node-b', enabled, notes: '' }] } });
 const account = (access: string) => ({
   resources: {
     [`${ADMINISTRATORS}/admin-roles/admin-role/Flows/system-tasks`]: { access },
@@ -31,7 +34,7 @@ const account = (access: string) => ({
 });
 
 /** Rules for facts outside the configuration. Snapshots do not have them. */
-export const statusRules: readonly AuditRule[] = [
+export const statusAuditRules: readonly AuditRule[] = [
   {
     id: 'license-nearly-used',
     severity: 'medium',
@@ -39,12 +42,16 @@ export const statusRules: readonly AuditRule[] = [
     message: 'The share of leased licenses is over the limit.',
     fix: 'Add licenses, or remove leases that nobody needs.',
     check: ({ live, limits }) => {
-      if (!live.leases) return undefined;
-      return readShares(live.leases).flatMap(({ name, share }): RuleFault[] => {
+      const reached = live.health?.[USERS_REACHED];
+      if (!live.leases && reached === undefined) return undefined;
+      const leases = readShares(live.leases ?? {}).flatMap(({ name, share, evidence }): AuditRuleFault[] => {
         if (share <= limits.license) return [];
         const message = `${share}% of the licenses are leased. The limit is ${limits.license}%.`;
-        return [{ path: '', name, message, evidence: { field: '/leased-license-counts/features/feature', value: share } }];
+        return [{ path: '', name, message, evidence }];
       });
+      if (readText(reached).toUpperCase() !== 'YES') return leases;
+      const evidence = { field: toPointerSegment(USERS_REACHED), value: reached };
+      return [...leases, { path: '', name: USERS_REACHED, message: 'All licensed users are signed in.', evidence }];
     },
     passes: { resources: {}, live: leases(10) },
     fails: { resources: {}, live: leases(99) },
@@ -57,15 +64,14 @@ export const statusRules: readonly AuditRule[] = [
     fix: 'Start the member, or remove it from the cluster.',
     check: ({ live }) => {
       const { members } = live.cluster ?? {};
-      if (!Array.isArray(members)) return undefined;
-      return members.flatMap((member: unknown, index): RuleFault[] => {
-        if (!isObject(member)) return [];
+      if (!Array.isArray(members) && !isObject(members)) return undefined;
+      return toEntries(members, '/members').flatMap(([field, member]): AuditRuleFault[] => {
         const name = readText(member['name']);
         const notes = readText(member['notes']);
-        if (readBoolean(member['enabled']) === false)
-          return [{ path: '', name, evidence: { field: `/members/${index}/enabled`, value: member['enabled'] } }];
-        return /unreachable|\bdown\b|fail/i.test(notes)
-          ? [{ path: '', name, evidence: { field: `/members/${index}/notes`, value: notes } }]
+        if (readSwitchValue(member['enabled']) === false)
+          return [{ path: '', name, evidence: { field: `${field}/enabled`, value: member['enabled'] } }];
+        return /unreachable|\bdown\b|fail(?!-?\s?over)/i.test(notes)
+          ? [{ path: '', name, evidence: { field: `${field}/notes`, value: notes } }]
           : [];
       });
     },
@@ -81,7 +87,7 @@ export const statusRules: readonly AuditRule[] = [
     check: ({ live, limits }) => {
       const { health } = live;
       if (!health) return undefined;
-      return Object.entries(HEALTH_LIMITS).flatMap(([key, limit]): RuleFault[] => {
+      return Object.entries(HEALTH_LIMITS).flatMap(([key, limit]): AuditRuleFault[] => {
         const value = Number(health[key] ?? -1);
         if (!(value > limits[limit])) return [];
         const message = `${key} is ${value}. The limit is ${limits[limit]}.`;
@@ -99,14 +105,15 @@ export const statusRules: readonly AuditRule[] = [
     fix: 'Give the account a role that may only read (docs/reference/permissions.md).',
     check: ({ index, live, limits, effects }) => {
       const { operations } = limits;
-      const rules = index.resources.get(`${ADMINISTRATORS}/admin-realms/realm/${encodeSegment(live.realm ?? '')}/role-mapping-rules`);
-      if (!operations || !live.realm || !Array.isArray(rules?.['rule'])) return undefined;
+      const rules = index.resources.get(`${ADMINISTRATORS}/admin-realms/realm/${encodePathSegment(live.realm ?? '')}/role-mapping-rules`);
+      const roleRules = toEntries(rules?.['rule'], '/rule').map(([, rule]) => rule['roles']);
+      if (!operations || !live.realm || rules?.['rule'] === undefined) return undefined;
       if (operations.some((name) => effects.get(name) !== 'read')) return [];
-      const roles = rules['rule'].flatMap((rule: unknown) =>
-        isObject(rule) && Array.isArray(rule['roles']) ? rule['roles'].map((role) => String(role).toWellFormed()) : [],
-      );
-      return [...new Set(roles)].flatMap((role): RuleFault[] => {
-        const path = `${ADMINISTRATORS}/admin-roles/admin-role/${encodeSegment(role)}/system-tasks`;
+      const roles = roleRules
+        .flatMap((names): readonly unknown[] => (Array.isArray(names) ? names : [names]))
+        .map((role) => readText(role).toWellFormed());
+      return [...new Set(roles)].flatMap((role): AuditRuleFault[] => {
+        const path = `${ADMINISTRATORS}/admin-roles/admin-role/${encodePathSegment(role)}/system-tasks`;
         const access = index.resources.get(path)?.['access'];
         return access === 'write' ? [{ path, name: role, evidence: { field: '/access', value: access } }] : [];
       });
@@ -116,19 +123,30 @@ export const statusRules: readonly AuditRule[] = [
   },
 ];
 
-function readShares(document: JsonObject): { name: string; share: number }[] {
+function readShares(document: JsonObject): { name: string; share: number; evidence: Evidence }[] {
   const counts = document['leased-license-counts'];
-  const features = isObject(counts) && isObject(counts['features']) ? toObjects(counts['features']['feature']) : [];
-  return features.flatMap((feature) => {
+  const features =
+    isObject(counts) && isObject(counts['features'])
+      ? toEntries(counts['features']['feature'], '/leased-license-counts/features/feature')
+      : [];
+  return features.flatMap(([field, feature]) => {
     const total = Number(feature['total-count']);
-    const clients = isObject(feature['clients']) ? toObjects(feature['clients']['client-info']) : [];
-    const leased = clients.reduce((sum, client) => sum + Number(client['leased-count'] ?? 0), 0);
+    const clients = isObject(feature['clients']) ? toEntries(feature['clients']['client-info'], '') : [];
+    const leased = clients.reduce((sum, [, client]) => sum + Number(client['leased-count'] ?? 0), 0);
     return total > 0 && Number.isFinite(leased)
-      ? [{ name: readText(feature['name']), share: Math.round((leased / total) * 1000) / 10 }]
+      ? [
+          {
+            name: readText(feature['name']),
+            share: Math.round((leased / total) * 1000) / 10,
+            evidence: { field: `${field}/total-count`, value: feature['total-count'] },
+          },
+        ]
       : [];
   });
 }
 
-function toObjects(value: unknown): JsonObject[] {
-  return (Array.isArray(value) ? value : [value]).filter(isObject);
+/** The objects of a list, each with its JSON pointer. A single object can come without an array. */
+function toEntries(value: unknown, pointer: string): [string, JsonObject][] {
+  if (isObject(value)) return [[pointer, value]];
+  return Array.isArray(value) ? value.flatMap((item: unknown, index) => (isObject(item) ? [[`${pointer}/${index}`, item]] : [])) : [];
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { badInput, type GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
-import { ENCRYPTION_METHOD, macEquals, PBKDF2_ITERATIONS } from './encryption';
+import { ENCRYPTION_METHOD, areMacsEqual, PBKDF2_ITERATIONS } from './encryption';
 import { AUTHENTICATION_METHOD, AUTHENTICATED_BACKUP_FORMAT, type BackupFile, type BackupManifest } from './manifest';
 
 /** Binds the MAC to its purpose, so that no other MAC can take its place. */
@@ -28,7 +28,7 @@ export async function assertAuthenticManifest(folder: string, manifest: BackupMa
   if (unencrypted) throw unencryptedError(join(folder, unencrypted.file));
   if (format !== AUTHENTICATED_BACKUP_FORMAT || !authentication || !files.every(hasMac)) throw unsignedError(folder, manifest);
   const mac = await computeMac(manifest, authentication.salt, passphrase);
-  if (!macEquals(mac, authentication['hmac-sha256'])) {
+  if (!areMacsEqual(mac, authentication['hmac-sha256'])) {
     throw badInput(
       safeMessage`${join(folder, manifest.backup)}.json: the passphrase is wrong, or the manifest was changed or made by somebody else. With a passphrase, only backups made with it are restored. Check the passphrase, or select another backup.`,
     );

@@ -2,13 +2,13 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mapConcurrently } from '../model/map-concurrently';
 import { toFileError } from '../files/file-error';
-import { findStalePartials, AtomicFile, syncFolder, parsePartialTarget } from '../files/atomic-file';
+import { findStalePartialFiles, AtomicFile, syncFolderToDisk, parsePartialFileTarget } from '../files/atomic-file';
 import { retryWhileLocked, removeFile } from '../files/retry-locked';
 import { isBackupComplete, readBackupManifest } from './backup-index';
-import { removeStaleClaims } from './name-claim';
+import { removeStaleNameClaims } from './name-claim';
 import type { BackupManifest } from './manifest';
 import { parseBackupFileName, parseManifestFileName } from './names';
-import type { StoredOutput } from './stored-file';
+import type { BackupFileOutput } from './stored-file';
 
 const CHECK_CONCURRENCY = 16;
 
@@ -16,7 +16,7 @@ const CHECK_CONCURRENCY = 16;
  * Commits a backup: its files first, then its manifest, each by a rename. The complete manifest lies beside its target before the first
  * file is renamed, so a crash can be repaired. Throws the errors of `toFileError`; then nothing stays.
  */
-export async function commitBackup(folder: string, manifest: BackupManifest, outputs: readonly StoredOutput[]): Promise<string> {
+export async function commitBackup(folder: string, manifest: BackupManifest, outputs: readonly BackupFileOutput[]): Promise<string> {
   const target = join(folder, `${manifest.backup}.json`);
   let partial: AtomicFile | undefined;
   try {
@@ -25,7 +25,7 @@ export async function commitBackup(folder: string, manifest: BackupManifest, out
     await partial.close(true);
     for (const output of outputs) await output.partial.commit();
     await partial.commit();
-    await syncFolder(folder);
+    await syncFolderToDisk(folder);
     return target;
   } catch (error) {
     await removeFiles(folder, manifest).catch(() => undefined);
@@ -39,10 +39,10 @@ export async function commitBackup(folder: string, manifest: BackupManifest, out
  * files of living processes alone. Returns the removed names.
  */
 export async function recoverBackupFolder(folder: string): Promise<string[]> {
-  await removeStaleClaims(folder);
+  await removeStaleNameClaims(folder);
   const removed: string[] = [];
-  for (const name of await findStalePartials(folder)) {
-    const target = parsePartialTarget(name) ?? '';
+  for (const name of await findStalePartialFiles(folder)) {
+    const target = parsePartialFileTarget(name) ?? '';
     const backup = parseManifestFileName(target);
     if (backup === undefined && parseBackupFileName(target) === undefined) continue;
     // A damaged manifest is removed like a partial file.
@@ -62,7 +62,7 @@ export async function recoverBackupFolder(folder: string): Promise<string[]> {
 }
 
 /** How many backups to keep, and for how many days. */
-export interface RetentionPolicy {
+interface RetentionPolicy {
   readonly count: number | undefined;
   readonly days: number | undefined;
 }

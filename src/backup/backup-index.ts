@@ -48,7 +48,7 @@ function compareNewestFirst(a: BackupManifest, b: BackupManifest): number {
   return ageKey(a) < ageKey(b) ? 1 : -1;
 }
 
-/** Sorts by time, then by name. Times have a fixed length. */
+/** Sorts backups by time, then by name. Times have a fixed length. */
 function ageKey({ time, backup }: BackupManifest): string {
   return time + backup;
 }
@@ -93,7 +93,7 @@ export async function findBackupByName(folder: string, selector: string): Promis
   return manifest ?? throwNotFound(folder, safeMessage`no backup ${JSON.stringify(selector)}`);
 }
 
-/** Throws `BAD_INPUT` if no backup matches. */
+/** Returns the latest matching backup. Throws `BAD_INPUT` if no backup matches. */
 export function findLatestBackup(
   folder: string,
   newestFirst: readonly BackupManifest[],

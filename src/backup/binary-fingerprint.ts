@@ -6,7 +6,7 @@ import { safeMessage } from '../model/safe-message';
 import { Base64Decoder } from '../transfer/base64';
 import { MalformedContentError } from '../transfer/malformed-content-error';
 import { XmlCheck } from '../transfer/xml';
-import { isReadableEntry, LOCAL_HEADER_BYTES, type ZipEntry } from '../transfer/zip';
+import { isReadableEntry, ZIP_LOCAL_HEADER_BYTES, type ZipEntry } from '../transfer/zip';
 import { XmlFingerprint } from './xml-fingerprint';
 
 const STORED = 0;
@@ -47,7 +47,7 @@ function isXml(entry: ZipEntry): boolean {
   return entry.name.toLowerCase().endsWith('.xml') && isReadableEntry(entry) && (entry.method === STORED || entry.method === DEFLATED);
 }
 
-/** Returns undefined if the content is not XML. */
+/** Computes the fingerprint of XML content; undefined for other content. */
 async function computeXmlFingerprint(
   entry: ZipEntry,
   bytes: DecodedBytes,
@@ -55,8 +55,8 @@ async function computeXmlFingerprint(
   unpackedLimit: UnpackedLimit,
 ): Promise<string | undefined> {
   await bytes.skipTo(entry.offset);
-  const header = await bytes.read(LOCAL_HEADER_BYTES);
-  await bytes.skipTo(entry.offset + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28));
+  const header = await bytes.read(ZIP_LOCAL_HEADER_BYTES);
+  await bytes.skipTo(entry.offset + ZIP_LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28));
   const fingerprint = new XmlFingerprint(ignored);
   const check = new XmlCheck(fingerprint, null);
   const packed = Readable.from(bytes.readChunks(entry.packed));
@@ -85,7 +85,7 @@ function succeeds(work: () => void): boolean {
   }
 }
 
-/** Limits the size of the unpacked XML. */
+/** Creates a limit for the size of the unpacked XML. */
 class UnpackedLimit {
   readonly #maxBytes: number;
   #bytes = 0;
@@ -99,7 +99,7 @@ class UnpackedLimit {
     this.#check(entries.reduce((sum, { size }) => sum + size, 0));
   }
 
-  /** Counts unpacked bytes, because the directory may be wrong. Throws `LIMIT` above the maximum. */
+  /** Counts unpacked bytes, because the sizes in the ZIP directory may be wrong. Throws `LIMIT` above the maximum. */
   add(bytes: number): void {
     this.#check((this.#bytes += bytes));
   }

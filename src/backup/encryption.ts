@@ -10,7 +10,7 @@ import { badInput } from '../model/error';
  */
 export const ENCRYPTION_METHOD = 'openssl-enc-aes-256-cbc-pbkdf2-sha256-600000';
 
-export const DECRYPTION_FAILED = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
+export const DECRYPTION_FAILED_MESSAGE = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
 const CIPHER = 'aes-256-cbc';
 export const PBKDF2_ITERATIONS = 600_000;
 const MAGIC = Buffer.from('Salted__', 'latin1');
@@ -95,12 +95,12 @@ export class DecryptionStream extends Transform {
 
   override _flush(done: TransformCallback): void {
     const state = this.#state;
-    if (!state || !this.#isMacExpected(state)) return done(badInput(DECRYPTION_FAILED));
+    if (!state || !this.#isMacExpected(state)) return done(badInput(DECRYPTION_FAILED_MESSAGE));
     try {
       this.push(state.decipher.final());
       done();
     } catch {
-      done(badInput(DECRYPTION_FAILED));
+      done(badInput(DECRYPTION_FAILED_MESSAGE));
     }
   }
 
@@ -116,7 +116,7 @@ export class DecryptionStream extends Transform {
   }
 
   #isMacExpected({ hmac }: DecryptionState): boolean {
-    return this.#expectedMac === undefined || macEquals(hmac.digest('hex'), this.#expectedMac);
+    return this.#expectedMac === undefined || areMacsEqual(hmac.digest('hex'), this.#expectedMac);
   }
 
   #pushBytes({ decipher, hmac }: DecryptionState, bytes: Buffer): void {
@@ -126,6 +126,6 @@ export class DecryptionStream extends Transform {
 }
 
 /** Compares two MACs in constant time. */
-export function macEquals(a: string, b: string): boolean {
+export function areMacsEqual(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a, 'latin1'), Buffer.from(b, 'latin1'));
 }

@@ -1,14 +1,14 @@
 import { lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
+import { HOST_NAME_HASH, isOwnerProcessGone } from '../files/atomic-file';
 import { readRegularFile } from '../files/open-regular-file';
 import { removeFile } from '../files/retry-locked';
-import { createBackupName, isClaimFileName, createUniqueTime } from './names';
+import { createBackupName, isNameClaimFileName, createUniqueTimestamp } from './names';
 
 const MAX_CLAIM_BYTES = 64;
 
 /** A name reserved for one backup across processes and machines. */
-export interface NameClaim {
+export interface BackupNameClaim {
   readonly backup: string;
   readonly time: Date;
   /** Ends the reservation when the manifest exists or the backup has failed. Never rejects. */
@@ -18,9 +18,9 @@ export interface NameClaim {
 const ownClaims = new Set<string>();
 
 /** Reserves the first free millisecond by creating `<backup>.claim`. Throws errors of `node:fs`. */
-export async function claimBackupName(folder: string, appliance: string, serial: string): Promise<NameClaim> {
+export async function claimBackupName(folder: string, appliance: string, serial: string): Promise<BackupNameClaim> {
   for (;;) {
-    const time = createUniqueTime();
+    const time = createUniqueTimestamp();
     const backup = createBackupName(appliance, serial, time);
     const path = join(folder, `${backup}.claim`);
     if (!(await createClaimFile(path))) continue;
@@ -35,14 +35,14 @@ export async function claimBackupName(folder: string, appliance: string, serial:
 }
 
 /** Removes claims of killed processes. A claim blocks only its own millisecond. */
-export async function removeStaleClaims(folder: string): Promise<void> {
-  for (const name of (await readdir(folder)).filter(isClaimFileName)) {
+export async function removeStaleNameClaims(folder: string): Promise<void> {
+  for (const name of (await readdir(folder)).filter(isNameClaimFileName)) {
     const path = join(folder, name);
     if (ownClaims.has(path)) continue;
     const stats = await lstat(path).catch(() => undefined);
     if (!stats?.isFile() || stats.size > MAX_CLAIM_BYTES) continue;
     const [host = '', pid] = (await readRegularFile(path, MAX_CLAIM_BYTES).catch(() => '')).toString().split('-');
-    if (await isOwnerGone(path, host, Number(pid))) await removeFile(path);
+    if (await isOwnerProcessGone(path, host, Number(pid))) await removeFile(path);
   }
 }
 
@@ -51,7 +51,7 @@ async function createClaimFile(path: string): Promise<boolean> {
   try {
     const handle = await open(path, 'wx', 0o600);
     try {
-      await handle.write(`${HOST_HASH}-${process.pid}`);
+      await handle.write(`${HOST_NAME_HASH}-${process.pid}`);
     } finally {
       await handle.close();
     }

@@ -11,12 +11,12 @@ const WINDOWS_DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])\./i;
 let lastTime = 0;
 
 /** Returns a time that is unique in this process. `claimBackupName` handles other processes. */
-export function createUniqueTime(): Date {
+export function createUniqueTimestamp(): Date {
   lastTime = Math.max(Date.now(), lastTime + 1);
   return new Date(lastTime);
 }
 
-/** `time` is in UTC with milliseconds, so that names sort by age. */
+/** Creates the name of a backup. `time` is in UTC with milliseconds, so that names sort by age. */
 export function createBackupName(appliance: string, serial: string, time: Date): string {
   const stamp = time.toISOString().replaceAll(/[-:]/g, '');
   return `${toSafeName(appliance)}_${toSafeName(serial)}_${stamp}`;
@@ -31,7 +31,7 @@ export function parseManifestFileName(name: string): string | undefined {
   return MANIFEST.exec(name)?.[1];
 }
 
-export function isClaimFileName(name: string): boolean {
+export function isNameClaimFileName(name: string): boolean {
   return CLAIM.test(name);
 }
 

@@ -4,7 +4,7 @@ import { asGatewayError, badInput, GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { OperationContext } from '../model/operation';
 import type { ConfigurationKind } from '../transfer/content-check';
-import { sendBinary, sendXml, type ConfigurationSource } from '../transfer/import';
+import { sendBinaryImport, sendXmlImport, type ConfigurationSource } from '../transfer/import';
 import { runExclusiveImport } from '../transfer/import';
 import { assertAuthenticManifest } from './authenticity';
 import { findLatestBackup, findBackupByName, readBackupManifests } from './backup-index';
@@ -12,10 +12,10 @@ import type { BackupFile, BackupManifest } from './manifest';
 import { isFileUnchanged, openRegularFile, type RegularFile } from '../files/open-regular-file';
 import { readIdentity } from '../run/identity';
 import { createBackup, type BackupInput } from './run';
-import { openVerifiedContent } from './stored-file';
-import { verifyFile } from './verify';
+import { openVerifiedBackupContent } from './stored-file';
+import { verifyBackupFile } from './verify';
 
-export interface RestoreInput {
+interface RestoreInput {
   readonly folder: string;
   readonly backup: string;
   readonly kind?: ConfigurationKind;
@@ -46,7 +46,7 @@ export async function restoreBackup(input: RestoreInput, call: OperationContext)
   }
   const opened = await openRegularFile(join(folder, file.file));
   try {
-    await verifyFile(opened, file, passphrase, call);
+    await verifyBackupFile(opened, file, passphrase, call);
     call.addToEnvelope({ restored: manifest.backup });
     // No other import runs between the backup and the import.
     return await runExclusiveImport(call, async () => {
@@ -58,8 +58,8 @@ export async function restoreBackup(input: RestoreInput, call: OperationContext)
         throw badInput(safeMessage`${opened.path} was removed or changed after the check. Nothing was restored.`);
       const source = toImportSource(opened, file, passphrase);
       return file.kind === 'xml'
-        ? await sendXml(source, needsPassword ? password : undefined, call)
-        : await sendBinary(source, { mode: input.import, password: needsPassword ? password : undefined }, call);
+        ? await sendXmlImport(source, needsPassword ? password : undefined, call)
+        : await sendBinaryImport(source, { mode: input.import, password: needsPassword ? password : undefined }, call);
     });
   } finally {
     await opened.handle.close();
@@ -135,7 +135,7 @@ function toImportSource(opened: RegularFile, file: BackupFile, passphrase: strin
     // The sent content is checked against this hash.
     digest: () => Promise.resolve(file.content.sha256),
     open: () => {
-      const content = openVerifiedContent(opened, file, passphrase);
+      const content = openVerifiedBackupContent(opened, file, passphrase);
       return Promise.resolve({ content, length: file.content.bytes, read: () => content.bytesRead });
     },
   };

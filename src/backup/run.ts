@@ -4,7 +4,7 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 import type { OperationContext } from '../model/operation';
 import { createContentCheck, type ConfigurationKind } from '../transfer/content-check';
-import { ACCEPT_HEADERS, downloadConfiguration } from '../transfer/export';
+import { EXPORT_ACCEPT_HEADERS, downloadConfiguration } from '../transfer/export';
 import { readIdentity, type ApplianceIdentity } from '../run/identity';
 import { toFileError } from '../files/file-error';
 import { checkFolderWritable } from '../files/file-error';
@@ -14,13 +14,13 @@ import { ConfigurationReceiver } from '../transfer/configuration-receiver';
 import type { ZipEntry } from '../transfer/zip';
 import { assertAuthenticManifest, signManifest } from './authenticity';
 import { readBackupManifests } from './backup-index';
-import { claimBackupName, type NameClaim } from './name-claim';
+import { claimBackupName, type BackupNameClaim } from './name-claim';
 import { ENCRYPTION_METHOD } from './encryption';
 import { XmlFingerprint } from './xml-fingerprint';
 import { commitBackup, findLastGoodBackup, recoverBackupFolder, rotateBackups } from './backup-folder';
 import { AUTHENTICATED_BACKUP_FORMAT, BACKUP_FORMAT, type BackupFile, type BackupManifest } from './manifest';
 import { openRegularFile } from '../files/open-regular-file';
-import { openStoredContent, StoredOutput, type StoredFileInfo } from './stored-file';
+import { openBackupContent, BackupFileOutput, type StoredBackupFileInfo } from './stored-file';
 import { canImportBinaryPassword } from './binary-password';
 import { computeBinaryFingerprint } from './binary-fingerprint';
 import { rejectOnAbort } from '../model/abort';
@@ -37,7 +37,7 @@ export interface BackupInput {
   readonly ignore?: string[];
 }
 
-/** `password` is that of this export. */
+/** The input of one exported file; `password` protects this export. */
 type ExportInput = Omit<BackupInput, 'password'> & { readonly password: string | undefined };
 
 /** A backup in a folder, as `backup.list` returns it. */
@@ -52,7 +52,7 @@ export interface BackupRecord {
   readonly release: string | null;
   /** Time of the backup (ISO 8601, UTC). */
   readonly time: string;
-  /** Length of all files together. */
+  /** Length of all files of the backup in bytes. */
   readonly bytes: number;
   readonly files: readonly Pick<BackupFile, 'file' | 'kind' | 'bytes' | 'sha256'>[];
 }
@@ -72,12 +72,12 @@ export interface BackupResult extends BackupRecord {
 }
 
 interface ExportedFile {
-  readonly output: StoredOutput;
+  readonly output: BackupFileOutput;
   readonly file: BackupFile;
 }
 
 /** A complete backup that is in the folder. */
-export interface CreatedBackup {
+interface CreatedBackup {
   readonly manifest: BackupManifest;
   /** Path of its manifest. */
   readonly path: string;
@@ -162,7 +162,7 @@ async function prepareFolder(
   folder: string,
   appliance: string,
   serial: string,
-): Promise<Pick<CreatedBackup, 'cleaned' | 'before'> & { claim: NameClaim }> {
+): Promise<Pick<CreatedBackup, 'cleaned' | 'before'> & { claim: BackupNameClaim }> {
   const cleaned = await recoverBackupFolder(folder);
   const before = new Set(await readdir(folder));
   return { cleaned, before, claim: await claimBackupName(folder, appliance, serial) };
@@ -211,13 +211,13 @@ function isChanged(manifest: BackupManifest, previous: BackupManifest | undefine
 async function exportKind(kind: ConfigurationKind, base: string, input: ExportInput, call: OperationContext): Promise<ExportedFile> {
   const { gzip = false, passphrase, password, ignore = [] } = input;
   const name = `${base}.${kind === 'xml' ? 'xml' : 'bin'}${gzip ? '.gz' : ''}${passphrase === undefined ? '' : '.enc'}`;
-  let output: StoredOutput | undefined;
+  let output: BackupFileOutput | undefined;
   let fingerprint = new XmlFingerprint(ignore);
   const received = await downloadConfiguration(kind, exportRequest(kind, input), call, async () => {
-    output = await StoredOutput.create(name, gzip, passphrase);
+    output = await BackupFileOutput.create(name, gzip, passphrase);
     fingerprint = new XmlFingerprint(ignore);
-    return new ConfigurationReceiver<StoredFileInfo>({
-      accept: ACCEPT_HEADERS[kind],
+    return new ConfigurationReceiver<StoredBackupFileInfo>({
+      accept: EXPORT_ACCEPT_HEADERS[kind],
       output,
       createCheck: () => createContentCheck(kind, { events: fingerprint, zipOnly: password === undefined }),
       shouldCheck: true,
@@ -226,7 +226,7 @@ async function exportKind(kind: ConfigurationKind, base: string, input: ExportIn
     });
   });
   const { bytes, sha256, checkResult, stored } = received;
-  const written = output as StoredOutput;
+  const written = output as BackupFileOutput;
   const file = {
     file: basename(name),
     kind,
@@ -249,14 +249,14 @@ async function exportKind(kind: ConfigurationKind, base: string, input: ExportIn
 
 /** Computes the fingerprint of a binary configuration by reading it a second time, which takes long for large files. */
 async function fingerprintBinary(
-  { partial }: StoredOutput,
+  { partial }: BackupFileOutput,
   file: BackupFile,
   entries: readonly ZipEntry[] | undefined,
   { passphrase, ignore = [] }: ExportInput,
   call: OperationContext,
 ): Promise<string> {
   const { handle } = await openRegularFile(partial.path);
-  const text = openStoredContent(handle, file, passphrase);
+  const text = openBackupContent(handle, file, passphrase);
   try {
     return await rejectOnAbort(computeBinaryFingerprint(text, entries, ignore), call.signal, 'Canceled while the backup was compared.');
   } finally {
@@ -268,7 +268,7 @@ async function fingerprintBinary(
 const UNPROTECTED_BINARY =
   'The binary configuration was exported without the password, because this release is not known to import it with one.';
 
-/** Returns the password of an export. A binary one gets it only if the release can import it again. */
+/** Returns the password of an export. A binary export gets a password only if the release can import that file again. */
 function selectPassword(
   kind: ConfigurationKind,
   { password }: BackupInput,

@@ -8,7 +8,7 @@ import { safeMessage } from '../model/safe-message';
 import { CheckedUploadStream } from '../transfer/checked-upload-stream';
 import { toFileError } from '../files/file-error';
 import { AtomicFile } from '../files/atomic-file';
-import type { ConfigurationOutput } from '../transfer/configuration-receiver';
+import type { ConfigurationDestination } from '../transfer/configuration-receiver';
 import { DecryptionStream, EncryptionStream } from './encryption';
 import type { BackupFile } from './manifest';
 import type { RegularFile } from '../files/open-regular-file';
@@ -17,14 +17,14 @@ const READ_BYTES = 512 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
 /** Describes the stored file, not the configuration in it. */
-export interface StoredFileInfo {
+export interface StoredBackupFileInfo {
   readonly bytes: number;
   readonly sha256: string;
   readonly mac: string | undefined;
 }
 
 /** Compresses and encrypts into a partial file. The caller commits it after `end`. */
-export class StoredOutput implements ConfigurationOutput<StoredFileInfo> {
+export class BackupFileOutput implements ConfigurationDestination<StoredBackupFileInfo> {
   readonly #first: Writable;
   readonly #done: Promise<void>;
   readonly #hash = createHash('sha256');
@@ -50,11 +50,11 @@ export class StoredOutput implements ConfigurationOutput<StoredFileInfo> {
     this.#done.catch(() => undefined);
   }
 
-  /** Throws the errors of `toFileError`. */
-  static async create(target: string, gzip: boolean, passphrase: string | undefined): Promise<StoredOutput> {
+  /** Creates the partial file. Throws the errors of `toFileError`. */
+  static async create(target: string, gzip: boolean, passphrase: string | undefined): Promise<BackupFileOutput> {
     const encryption = passphrase === undefined ? undefined : await EncryptionStream.create(passphrase);
     try {
-      return new StoredOutput(await AtomicFile.create(target), gzip, encryption);
+      return new BackupFileOutput(await AtomicFile.create(target), gzip, encryption);
     } catch (error) {
       throw toFileError(error, target, 'written');
     }
@@ -78,7 +78,7 @@ export class StoredOutput implements ConfigurationOutput<StoredFileInfo> {
     }
   }
 
-  async end(): Promise<StoredFileInfo> {
+  async end(): Promise<StoredBackupFileInfo> {
     try {
       this.#first.end();
       await this.#done;
@@ -100,7 +100,7 @@ export class StoredOutput implements ConfigurationOutput<StoredFileInfo> {
  * Decrypts and decompresses a stored file while it is read. `hash` gets the stored bytes. Ends with an error if the passphrase is missing
  * or wrong, or if the file was changed. The file stays open for another read.
  */
-export function openStoredContent(handle: FileHandle, file: BackupFile, passphrase: string | undefined, hash?: Hash): Readable {
+export function openBackupContent(handle: FileHandle, file: BackupFile, passphrase: string | undefined, hash?: Hash): Readable {
   const stages: Transform[] = hash ? [new HashTap(hash)] : [];
   if (file.encryption !== null) {
     if (passphrase === undefined) throw badInput(safeMessage`${file.file} is encrypted. Enter the passphrase.`);
@@ -116,7 +116,11 @@ export function openStoredContent(handle: FileHandle, file: BackupFile, passphra
 }
 
 /** Opens the content for an import. If the file changes meanwhile, the stream ends with `BAD_INPUT` before its last byte. */
-export function openVerifiedContent({ path, handle }: RegularFile, file: BackupFile, passphrase: string | undefined): CheckedUploadStream {
+export function openVerifiedBackupContent(
+  { path, handle }: RegularFile,
+  file: BackupFile,
+  passphrase: string | undefined,
+): CheckedUploadStream {
   const stored = createHash('sha256');
   const changedError = (): GatewayError =>
     badInput(safeMessage`${path} was changed while it was sent, so it was not sent to its end. Nothing was restored.`);
@@ -126,7 +130,7 @@ export function openVerifiedContent({ path, handle }: RegularFile, file: BackupF
     createChangedError: changedError,
     isComplete: () => stored.digest('hex') === file.sha256,
   });
-  const source = openStoredContent(handle, file, passphrase, stored);
+  const source = openBackupContent(handle, file, passphrase, stored);
   // The file was valid a moment ago, so a decryption or decompression error means that it changed.
   source.once('error', (error) => content.destroy(isContentError(error) ? changedError() : toFileError(error, path, 'read')));
   content.once('close', () => source.destroy());

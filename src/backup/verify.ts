@@ -9,13 +9,13 @@ import { toFileError } from '../files/file-error';
 import { MalformedContentError } from '../transfer/malformed-content-error';
 import { assertAuthenticManifest } from './authenticity';
 import { findBackup, readBackupIndex, type BackupIndex } from './backup-index';
-import { DECRYPTION_FAILED } from './encryption';
+import { DECRYPTION_FAILED_MESSAGE } from './encryption';
 import type { BackupFile, BackupManifest } from './manifest';
 import { openRegularFile, type RegularFile } from '../files/open-regular-file';
-import { openStoredContent } from './stored-file';
+import { openBackupContent } from './stored-file';
 
 /** What was verified: the content, or without the passphrase only the hash of the file. */
-export type VerificationDepth = 'content' | 'hash';
+type VerificationDepth = 'content' | 'hash';
 
 /**
  * Verifies one backup or all in the folder, with a passphrase also their authenticity. Returns a result of many items `{ backup, time,
@@ -56,7 +56,7 @@ export async function verifyBackups(
   return call.collectResults(items, failures);
 }
 
-/** Throws `BAD_INPUT` with the file and the problem, or `ABORTED`. */
+/** Verifies a file of a backup. Throws `BAD_INPUT` with the file and the problem, or `ABORTED`. */
 async function verifyBackup(
   folder: string,
   manifest: BackupManifest,
@@ -67,7 +67,7 @@ async function verifyBackup(
   for (const file of manifest.files) {
     const opened = await openRegularFile(join(folder, file.file));
     try {
-      if ((await verifyFile(opened, file, passphrase, call)) === 'hash') depth = 'hash';
+      if ((await verifyBackupFile(opened, file, passphrase, call)) === 'hash') depth = 'hash';
     } finally {
       await opened.handle.close();
     }
@@ -76,7 +76,7 @@ async function verifyBackup(
 }
 
 /** Verifies an open file in one pass. Throws like `verifyBackup`. */
-export async function verifyFile(
+export async function verifyBackupFile(
   opened: RegularFile,
   file: BackupFile,
   passphrase: string | undefined,
@@ -90,7 +90,7 @@ export async function verifyFile(
   let bytes = 0;
   try {
     const storedForm = depth === 'hash' ? { ...file, encryption: null, compression: null } : file;
-    for await (const part of openStoredContent(handle, storedForm, passphrase, stored) as AsyncIterable<Buffer>) {
+    for await (const part of openBackupContent(handle, storedForm, passphrase, stored) as AsyncIterable<Buffer>) {
       if (call.signal?.aborted) throw new GatewayError('ABORTED', 'Canceled while a backup was read.', { sent: false });
       if (depth === 'hash') continue;
       bytes += part.length;
@@ -114,7 +114,7 @@ function toBadFileError(thrown: unknown, path: string, { encryption }: BackupFil
   const isInflateError = (thrown as NodeJS.ErrnoException).code?.startsWith('Z_') ?? false;
   if (!(thrown instanceof MalformedContentError) && !isInflateError) return toFileError(thrown, path, 'read');
   // The wrong key produces random bytes, which fail before the MAC is checked.
-  if (encryption !== null) return badInput(safeMessage`${path}: ${trusted(DECRYPTION_FAILED)}`);
+  if (encryption !== null) return badInput(safeMessage`${path}: ${trusted(DECRYPTION_FAILED_MESSAGE)}`);
   return badInput(
     isInflateError
       ? safeMessage`${path} is damaged: it cannot be decompressed.`

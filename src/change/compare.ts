@@ -24,7 +24,7 @@ export interface Difference extends FieldLocation {
 }
 
 /** The result of a comparison. `notCompared` lists the given hyperlinks and secrets. */
-export interface ResourceComparison {
+interface ResourceComparison {
   readonly diff: readonly Difference[];
   readonly notCompared: readonly FieldLocation[];
 }
@@ -41,7 +41,7 @@ export interface TreeComparison {
  * Compares the given values with the current resource (contract, section 6). Values that are only in the current resource do not count.
  * Runs in linear time. Throws `BAD_RESPONSE` if a resource is nested deeper than 200 levels.
  */
-export function compareDesired(path: string, desired: JsonObject, current: JsonObject | undefined): ResourceComparison {
+export function compareWithDesired(path: string, desired: JsonObject, current: JsonObject | undefined): ResourceComparison {
   const walk = new ComparisonWalk(path, false);
   walk.compareObjects(current ?? {}, desired, '', 0);
   return walk;

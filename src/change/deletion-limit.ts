@@ -23,7 +23,7 @@ export async function assertDeletionLimit(paths: readonly string[], max: number,
 
 async function countBelow(root: string, max: number, seen: Set<string>, call: OperationContext): Promise<void> {
   for (let level: readonly string[] = [root]; level.length > 0;) {
-    const links = await mapConcurrently(level, call.settings.connections, (path) => readLinks(path, root, seen, call));
+    const links = await mapConcurrently(level, call.settings.connections, (path) => readResourceLinks(path, root, seen, call));
     level = [...new Set(links.flat())].filter((link) => link.startsWith(`${root}/`) && !seen.has(link));
     for (const link of level) seen.add(link);
     if (seen.size <= max) continue;
@@ -36,7 +36,7 @@ async function countBelow(root: string, max: number, seen: Set<string>, call: Op
 }
 
 /** Returns the paths that a resource links to. Below the root, a resource that cannot be read counts as one. */
-async function readLinks(path: string, root: string, seen: Set<string>, call: OperationContext): Promise<string[]> {
+async function readResourceLinks(path: string, root: string, seen: Set<string>, call: OperationContext): Promise<string[]> {
   try {
     const resource = await readIfExists(path, call, true);
     if (!resource) return [];

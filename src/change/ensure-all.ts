@@ -1,10 +1,10 @@
 import type { BulkResult } from '../model/envelope';
 import { badInput } from '../model/error';
-import { isObject, describeKind, type JsonObject } from '../model/json';
+import { isObject, describeValueKind, type JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { toConfigurationPath, CONFIGURATION_ROOT } from '../model/path';
 import { trusted, safeMessage } from '../model/safe-message';
-import { compareDesired } from './compare';
+import { compareWithDesired } from './compare';
 import { assertDeletionLimit } from './deletion-limit';
 import { ensureResource, ensureResourceAbsent, addEnsureResults, type EnsureResult } from './ensure';
 import { expandLinkedParts } from './linked-parts';
@@ -21,12 +21,12 @@ interface DesiredResource {
   readonly body: JsonObject | undefined;
 }
 
-export interface EnsureAllOptions {
+interface EnsureAllOptions {
   /** Whether items may be deleted. */
   readonly allowAbsent: boolean;
   /** The maximum number of resources that all deletions together remove. */
   readonly maxDeletions: number;
-  /** Lists whose order does not count. */
+  /** Lists in which the order of the items does not count. */
   readonly unordered: UnorderedLists;
 }
 
@@ -82,7 +82,7 @@ async function checkUnchanged(
   if (!body !== !read) return undefined;
   const resource = read && body && (await expandLinkedParts(read, body, call)).resource;
   const { diff, notCompared } = body
-    ? compareDesired(path, unordered.align(path, body, resource), resource)
+    ? compareWithDesired(path, unordered.align(path, body, resource), resource)
     : { diff: [], notCompared: [] };
   if (diff.length > 0) return undefined;
   call.reportUnchanged();
@@ -102,7 +102,7 @@ function readItems(resources: readonly unknown[], allowAbsent: boolean, prefix: 
   return items;
 }
 
-/** Throws `BAD_INPUT` if a resource must exist below one that must be absent. */
+/** Checks the list of desired states. Throws `BAD_INPUT` if a resource must exist below one that must be absent. */
 function rejectChildrenOfAbsent(items: readonly DesiredResource[]): void {
   const absentIndexes = new Map(items.flatMap(({ path, body }, index) => (body ? [] : [[path, index] as const])));
   items.forEach(({ path, body }, index) => {
@@ -119,7 +119,7 @@ function rejectChildrenOfAbsent(items: readonly DesiredResource[]): void {
 function readItem(resource: unknown, name: string, allowAbsent: boolean, prefix: string): DesiredResource {
   if (!isObject(resource))
     throw badInput(
-      safeMessage`${trusted(name)} must be an object with path and body, but is ${trusted(describeKind(resource))}. Nothing was sent.`,
+      safeMessage`${trusted(name)} must be an object with path and body, but is ${trusted(describeValueKind(resource))}. Nothing was sent.`,
     );
   const { path: requestedPath, body, absent, ...rest } = resource;
   const [unknown] = Object.keys(rest);
@@ -137,14 +137,14 @@ function readItem(resource: unknown, name: string, allowAbsent: boolean, prefix:
     return { givenPath: displayPath, path, body: undefined };
   }
   if (!isObject(body))
-    throw badInput(safeMessage`${trusted(name)}.body must be an object, but is ${trusted(describeKind(body))}. Nothing was sent.`);
+    throw badInput(safeMessage`${trusted(name)}.body must be an object, but is ${trusted(describeValueKind(body))}. Nothing was sent.`);
   return { givenPath: displayPath, path, body };
 }
 
 function parsePath(requestedPath: unknown, name: string, prefix: string): string {
   if (typeof requestedPath !== 'string' && !Array.isArray(requestedPath))
     throw badInput(
-      safeMessage`${trusted(name)}.path must be text or an array, but is ${trusted(describeKind(requestedPath))}. Nothing was sent.`,
+      safeMessage`${trusted(name)}.path must be text or an array, but is ${trusted(describeValueKind(requestedPath))}. Nothing was sent.`,
     );
   return toResourcePath(requestedPath as string | string[], prefix);
 }

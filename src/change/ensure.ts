@@ -3,9 +3,9 @@ import { asGatewayError, badInput, GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { toJsonText } from '../model/json-text';
 import type { OperationContext } from '../model/operation';
-import { encodeSegment } from '../model/path';
+import { encodePathSegment } from '../model/path';
 import { safeMessage, trusted } from '../model/safe-message';
-import { compareDesired, compareResources, maskResourceSecrets, type Difference, type FieldLocation } from './compare';
+import { compareWithDesired, compareResources, maskResourceSecrets, type Difference, type FieldLocation } from './compare';
 import { ignoreNotFound } from './if-exists';
 import { mergeForPut } from './merge-for-put';
 import { expandLinkedParts } from './linked-parts';
@@ -15,7 +15,7 @@ import { UnorderedLists } from './unordered-lists';
 import { readIfExists } from './if-exists';
 
 /** The desired state of one resource. */
-export interface EnsureRequest {
+interface EnsureRequest {
   readonly path: string;
   /** The desired values, or a function that computes them from the current resource. */
   readonly body: JsonObject | ((current: JsonObject | undefined) => JsonObject);
@@ -23,7 +23,7 @@ export interface EnsureRequest {
   readonly createOnlyKeys?: readonly string[];
   /** Writes even if nothing differs, for example to set a password, which cannot be compared. */
   readonly alwaysWrite?: boolean;
-  /** Lists whose order does not count. */
+  /** Lists in which the order of the items does not count. */
   readonly unordered?: UnorderedLists;
 }
 
@@ -86,10 +86,10 @@ export function addEnsureResults(results: readonly EnsureResult[], call: Operati
 export async function ensureOneResource(request: EnsureRequest, call: OperationContext): Promise<JsonObject> {
   const result = await ensureResource(request, call);
   addEnsureResults([result], call);
-  return toEnsureData(result, call);
+  return toEnsureResultData(result, call);
 }
 
-export function toEnsureData({ resource }: EnsureResult, call: OperationContext): JsonObject {
+export function toEnsureResultData({ resource }: EnsureResult, call: OperationContext): JsonObject {
   return call.dryRun ? { result: createEmptyMessageLists() } : (resource ?? {});
 }
 
@@ -112,7 +112,7 @@ class EnsureTask {
     const body = this.#desiredBody(read);
     if (read) await rejectCollection(this.#path, read, body, call);
     const current = read && (await expandLinkedParts(read, body, call)).resource;
-    const { diff, notCompared } = compareDesired(this.#path, this.#align(body, current), current);
+    const { diff, notCompared } = compareWithDesired(this.#path, this.#align(body, current), current);
     if (current && diff.length === 0 && !this.#request.alwaysWrite) {
       call.reportUnchanged();
       return { resource: current, hasDifferences: false, diff, notCompared, implicit: [] };
@@ -167,7 +167,7 @@ class EnsureTask {
 
   async #readBackAndCheck(): Promise<JsonObject> {
     const resource = await readBack(this.#path, this.#call, (current) => this.#desiredBody(current));
-    const { diff } = compareDesired(this.#path, this.#align(this.#desiredBody(resource), resource), resource);
+    const { diff } = compareWithDesired(this.#path, this.#align(this.#desiredBody(resource), resource), resource);
     if (resource && diff.length === 0) return resource;
     const normalized = diff.find(({ before, after }) => isNormalized(before, after));
     const message = normalized
@@ -227,7 +227,7 @@ async function rejectCollection(path: string, current: JsonObject, body: JsonObj
   if (!Array.isArray(items)) return;
   const isCollection =
     items.length === 0
-      ? path.endsWith(`/${encodeSegment(key)}`)
+      ? path.endsWith(`/${encodePathSegment(key)}`)
       : (items.every((item) => typeof item === 'string' || hasHref(item)) && items.some(hasHref)) ||
         (await listsResources(path, current, call));
   if (isCollection)

@@ -4,8 +4,8 @@ import { safeMessage, trusted } from '../model/safe-message';
 import { toPointerSegment } from './compare';
 
 export type TextMatcher = (text: string) => boolean;
-/** The rest of a pointer that leads into the current value. */
-export type RemainingPointer = readonly TextMatcher[];
+/** The remaining segments of a pointer that leads into the current value. */
+export type PointerRemainder = readonly TextMatcher[];
 
 /** Maximum number of patterns. Each pattern is compared with every field of every resource. */
 const MAX_PATTERNS = 200;
@@ -17,7 +17,7 @@ const MAX_PATTERNS = 200;
 export class FieldPatterns {
   readonly patterns: readonly string[];
   readonly #names: readonly TextMatcher[];
-  readonly #pointers: readonly RemainingPointer[];
+  readonly #pointers: readonly PointerRemainder[];
 
   constructor(patterns: readonly string[], label: 'ignore' | 'unordered') {
     if (patterns.length > MAX_PATTERNS)
@@ -43,7 +43,7 @@ export class FieldPatterns {
     return this.#names.some((test) => test(name));
   }
 
-  /** Returns whether a name or a pointer covers the path. */
+  /** Returns whether one of the field names or JSON pointers selects the path. */
   coversPath(path: string): boolean {
     if (this.isEmpty) return false;
     const { segments, decoded } = splitPath(path);
@@ -51,8 +51,8 @@ export class FieldPatterns {
     return this.#pointers.some((steps) => steps.length <= decoded.length && matchesSegments(steps, decoded, segments));
   }
 
-  /** Returns the rests of the pointers that lead into the resource. */
-  pointersInto(path: string): RemainingPointer[] {
+  /** Returns the remaining segments of the pointers that lead into the resource. */
+  pointersInto(path: string): PointerRemainder[] {
     const { segments, decoded } = splitPath(path);
     return this.#pointers
       .filter((steps) => steps.length > decoded.length && matchesSegments(steps.slice(0, decoded.length), decoded, segments))
@@ -60,12 +60,12 @@ export class FieldPatterns {
   }
 }
 
-/** Returns whether the field is matched as a whole, and the rests of the pointers that lead into it. */
-export function matchNextSegment(
+/** Returns whether a pattern matches the whole field, and the remaining segments of the pointers that lead into it. */
+export function matchNextPointerSegment(
   patterns: FieldPatterns,
-  pointers: readonly RemainingPointer[],
+  pointers: readonly PointerRemainder[],
   key: string,
-): { isMatch: boolean; rests: readonly RemainingPointer[] } {
+): { isMatch: boolean; rests: readonly PointerRemainder[] } {
   const matching = pointers.filter(([first]) => first?.(key) === true || first?.(toPointerSegment(key).slice(1)) === true);
   return {
     isMatch: patterns.matchesName(key) || matching.some(({ length }) => length === 1),
@@ -73,8 +73,8 @@ export function matchNextSegment(
   };
 }
 
-/** Returns the pointers that lead into an item of an array, with their step at the index. */
-export function selectIndex(pointers: readonly RemainingPointer[], index: number): readonly RemainingPointer[] {
+/** Returns the pointers that lead into the array item with this index. */
+export function selectPointersIntoItem(pointers: readonly PointerRemainder[], index: number): readonly PointerRemainder[] {
   return pointers.filter(([first]) => first?.(String(index)) === true);
 }
 
@@ -84,7 +84,7 @@ function splitPath(path: string): { segments: readonly string[]; decoded: readon
 }
 
 /** Whether segments match a pattern, whose segments may be encoded or decoded. */
-function matchesSegments(steps: RemainingPointer, decoded: readonly string[], segments: readonly string[]): boolean {
+function matchesSegments(steps: PointerRemainder, decoded: readonly string[], segments: readonly string[]): boolean {
   return steps.every((test, index) => test(decoded[index] ?? '') || test(segments[index] ?? ''));
 }
 

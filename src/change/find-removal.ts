@@ -1,7 +1,7 @@
 import { asGatewayError, GatewayError } from '../model/error';
 import { isObject, readText, type JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
-import { encodeSegment } from '../model/path';
+import { encodePathSegment } from '../model/path';
 import type { Request } from '../model/request';
 import { isSecretKey } from '../model/secrets';
 import { safeMessage, trusted, type SafeMessage } from '../model/safe-message';
@@ -9,7 +9,7 @@ import { toPointerSegment } from './compare';
 import { containsOnlyLinks, isHyperlink } from './hyperlinks';
 import { readIfExists } from './if-exists';
 import { expandLinkedParts } from './linked-parts';
-import { ITEM_KEYS, isConfigurationWrite, readStateBefore, toItemPaths } from './resource-state';
+import { ITEM_NAME_KEYS, isConfigurationWrite, readStateBefore, toItemPaths } from './resource-state';
 
 /**
  * Refuses a PUT that removes something present: a field that the body leaves out or empties, or an item of an array. `reason` says who forbids
@@ -43,16 +43,16 @@ async function assertKeeps(
   if (field !== undefined) throw createRemovalError(safeMessage`This PUT removes ${field} of ${path}`, reason);
 }
 
-/** Some releases show a field only in its resource. Errors: `LIMIT` if it cannot be read there either. */
+/** Reads a field from its resource, because some releases show a field only there. Errors: `LIMIT` if that read fails too. */
 async function readOwnedField(path: string, body: JsonObject, call: OperationContext, reason: SafeMessage): Promise<JsonObject> {
   const [key = '', second] = Object.keys(body);
-  const isField = second === undefined && path.endsWith(`/${encodeSegment(key)}`);
+  const isField = second === undefined && path.endsWith(`/${encodePathSegment(key)}`);
   const owner = isField ? await readItem(path.slice(0, path.lastIndexOf('/')), call, reason) : undefined;
   if (owner) return Object.hasOwn(owner, key) ? { [key]: owner[key] } : {};
   throw createUnreadableError(path, reason);
 }
 
-/** Returns undefined if there is none. */
+/** Reads an item; undefined if there is none. */
 async function readItem(path: string, call: OperationContext, reason: SafeMessage): Promise<JsonObject | undefined> {
   try {
     return await readIfExists(path, call, true);
@@ -72,7 +72,10 @@ function createRemovalError(subject: SafeMessage, reason: SafeMessage): GatewayE
   return new GatewayError('LIMIT', message, { sent: false, statusReason: 'not-permitted' });
 }
 
-/** Returns the JSON pointer of the first value that is present in `current` and gone in `desired`. Links and secrets that are left out do not count. */
+/**
+ * Returns the JSON pointer of the first value that is present in `current` and gone in `desired`. Links and secrets that are left out do
+ * not count.
+ */
 export function findRemovedField(current: JsonObject, desired: JsonObject, pointer: string): string | undefined {
   for (const [key, value] of Object.entries(current)) {
     if (isEmpty(value)) continue;
@@ -92,7 +95,7 @@ function isHiddenValue(key: string, value: unknown, owner: JsonObject): boolean 
   return isSecretKey(key, owner) && values.every((item) => typeof item !== 'object');
 }
 
-/** Secrets cannot be compared, only counted. */
+/** Finds a removed secret. Secrets cannot be compared, so they are counted. */
 function findRemovedSecret(value: unknown, next: unknown, field: string): string | undefined {
   const isFewer = Array.isArray(value) && Array.isArray(next) && next.length < value.length;
   return isFewer || isEmpty(next) ? field : undefined;
@@ -130,7 +133,7 @@ class Counterparts {
     }
   }
 
-  /** Returns undefined if no item is left for the present one. */
+  /** Finds the given item for a present one; undefined if none is left. */
   take(present: unknown, index: number): unknown {
     const [key] = listItemKeys(present);
     const place = key === undefined || listItemKeys(this.#items[index]).includes(key) ? index : this.#findUnused(key);
@@ -150,7 +153,7 @@ class Counterparts {
 function listItemKeys(item: unknown): string[] {
   if (item === undefined || Array.isArray(item)) return [];
   if (!isObject(item)) return [`text ${readText(item)}`];
-  return ITEM_KEYS.flatMap((name) => (readText(item[name]) === '' ? [] : [`${name} ${readText(item[name])}`]));
+  return ITEM_NAME_KEYS.flatMap((name) => (readText(item[name]) === '' ? [] : [`${name} ${readText(item[name])}`]));
 }
 
 function isEmpty(value: unknown): boolean {

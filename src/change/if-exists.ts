@@ -16,9 +16,13 @@ export async function readIfExists(path: string, call: OperationContext, allowCa
 }
 
 /** Field of every operation that deletes something. `Gateway` applies it to all operations that are a single request. */
-export const missingOkField = booleanField('Missing is fine', 'A missing resource counts as success, with `msg.envelope.changed` false.', {
-  guard: true,
-});
+export const allowMissingField = booleanField(
+  'Missing is fine',
+  'A missing resource counts as success, with `msg.envelope.changed` false.',
+  {
+    guard: true,
+  },
+);
 
 /** Deletes a resource if it exists. A dry run checks a configuration path and adds `wouldChange` to the envelope. */
 export async function deleteIfExists<R = WriteResult>(

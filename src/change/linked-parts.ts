@@ -4,7 +4,7 @@ import { isHyperlink, readLinkPath } from './hyperlinks';
 import { readIfExists } from './if-exists';
 
 /** A resource together with the linked parts that the desired body also contains. */
-export interface ExpandedResource {
+interface ExpandedResource {
   /** The resource with each part in place of its link. */
   readonly resource: JsonObject;
   /** The parts by path, as the appliance shows them. */

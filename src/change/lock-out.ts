@@ -9,20 +9,20 @@ import { isWithoutEffect } from '../run/retry-policy';
 import type { WriteResponse } from '../run/sender';
 import type { WriteInterceptor } from '../run/pending-write';
 import { restoreState } from './restore-state';
-import { findCreatedPaths, readStateBefore, readCurrentState, type WriteBaseline } from './resource-state';
+import { findCreatedPaths, readStateBefore, readCurrentState, type StateBeforeWrite } from './resource-state';
 
 /** Field of the operations that can change how administrators log in. */
-export const proveLoginField = booleanField(
+export const loginProofField = booleanField(
   'Prove the login',
   'After a change of how administrators log in, a separate login proves that this account still works. If not, the earlier state is restored.',
   { guard: true, default: true },
 );
 
-export interface LockOutGuardOptions {
+interface LockOutGuardOptions {
   readonly call: OperationContext;
   /** Creates the context that restores the earlier state. It ignores cancellation and needs no approval. */
   readonly createRestoreCall: () => OperationContext;
-  /** False if the field turns the guard off. */
+  /** Whether the guard is on; false if the field `prove-login` turns it off. */
   readonly isEnabled: boolean;
   /** Logs in separately and reads the given resource with the new key; undefined if no login can prove anything. */
   readonly proveLogin: ((path: string | undefined) => Promise<void>) | undefined;
@@ -86,7 +86,7 @@ async function tryLogin(proveLogin: () => Promise<void>): Promise<GatewayError |
 }
 
 /** Returns the resource that the account must still be able to read; undefined if it could not be read before either. */
-function findProofPath({ subject, collection }: WriteBaseline, { method, path }: Request): string | undefined {
+function findProofPath({ subject, collection }: StateBeforeWrite, { method, path }: Request): string | undefined {
   if (method === 'POST') return collection?.path;
   return subject.owner ?? path.replace(/\/$/, '');
 }
@@ -95,7 +95,7 @@ function findProofPath({ subject, collection }: WriteBaseline, { method, path }:
 async function createLockedOutError(
   refusal: GatewayError,
   prove: () => Promise<GatewayError | undefined>,
-  baseline: WriteBaseline | undefined,
+  baseline: StateBeforeWrite | undefined,
   request: Request,
   call: OperationContext,
 ): Promise<GatewayError> {
@@ -119,7 +119,7 @@ async function createLockedOutError(
 
 /** Returns the error that prevented the restore; undefined if it succeeded. */
 async function tryRestore(
-  baseline: WriteBaseline | undefined,
+  baseline: StateBeforeWrite | undefined,
   { method, body }: Request,
   call: OperationContext,
 ): Promise<GatewayError | undefined> {
@@ -134,7 +134,7 @@ async function tryRestore(
 }
 
 /** Deletes what a POST created. Throws `CONFLICT` if it cannot be found. */
-async function removeCreated(baseline: WriteBaseline, call: OperationContext): Promise<void> {
+async function removeCreated(baseline: StateBeforeWrite, call: OperationContext): Promise<void> {
   const created = await findCreatedPaths(baseline, call);
   if (created.length === 0) throw new GatewayError('CONFLICT', 'the created resource was not found.');
   for (const path of created) await call.write({ method: 'DELETE', path });

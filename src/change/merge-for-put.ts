@@ -6,7 +6,7 @@ import { containsOnlyLinks } from './hyperlinks';
 /**
  * Returns the body of a PUT: the current resource with the desired values in it. Objects merge by key, items of arrays by
  * `mergeArrayForPut`. Numbers
- * and truth values get the type that the appliance uses. Clear-text and dotted passwords are not sent back, nor an old password beside a
+ * and booleans get the type that the appliance uses. Clear-text and dotted passwords are not sent back, nor an old password beside a
  * new one. Existing hyperlinks replace given ones.
  */
 export function mergeForPut(current: JsonObject, desired: JsonObject): JsonObject {
@@ -28,7 +28,10 @@ export function mergeForPut(current: JsonObject, desired: JsonObject): JsonObjec
   return Object.fromEntries(merged);
 }
 
-/** Returns the given items in their order. An object is laid over the current item with the same `name`, or without a name over the one at its index. */
+/**
+ * Returns the given items in their order. An object is laid over the current item with the same `name`, or without a name over the one at
+ * its index.
+ */
 export function mergeArrayForPut(current: unknown, desired: readonly unknown[]): unknown[] {
   const items: unknown[] = Array.isArray(current) ? current : [];
   return desired.map((item, index) => {
@@ -39,13 +42,13 @@ export function mergeArrayForPut(current: unknown, desired: readonly unknown[]):
 
 /** Returns the current item that a given one belongs to. */
 export function findMatchingItem(items: readonly unknown[], item: unknown, index: number): unknown {
-  const name = readItemName(item);
+  const name = readListItemName(item);
   if (name === undefined) return items[index];
-  return readItemName(items[index]) === name ? items[index] : items.find((candidate) => readItemName(candidate) === name);
+  return readListItemName(items[index]) === name ? items[index] : items.find((candidate) => readListItemName(candidate) === name);
 }
 
 /** Returns the name of a list item; undefined if it has none. */
-export function readItemName(item: unknown): string | undefined {
+export function readListItemName(item: unknown): string | undefined {
   const name = isObject(item) ? item['name'] : undefined;
   return typeof name === 'string' || typeof name === 'number' ? String(name) : undefined;
 }

@@ -1,4 +1,4 @@
-import { encodeSegment } from '../model/path';
+import { encodePathSegment } from '../model/path';
 import { isObject, type JsonObject } from '../model/json';
 
 /** A list of names that may be a collection. */
@@ -29,10 +29,10 @@ function findLists(path: string, document: JsonObject, readName: (item: unknown)
     if (!Array.isArray(value) || value.length === 0 || key === '') return [];
     const names = value.map(readName);
     if (!names.every((name) => typeof name === 'string' && isPathSegment(name))) return [];
-    const segment = encodeSegment(key);
+    const segment = encodePathSegment(key);
     const isOwn = keys.length === 1 && path.endsWith(`/${segment}`);
     const base = isOwn ? path : `${path}/${segment}`;
-    return [{ key, paths: names.map((name) => `${base}/${encodeSegment(String(name))}`) }];
+    return [{ key, paths: names.map((name) => `${base}/${encodePathSegment(String(name))}`) }];
   });
 }
 

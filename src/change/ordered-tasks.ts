@@ -21,7 +21,7 @@ export class OrderedTasks<T> {
     this.#resolvers.get(item)?.();
   }
 
-  /** Runs the work after all earlier items are done. */
+  /** Runs `work` after the work of all earlier items. */
   async run<R>(item: T, work: () => Promise<R>): Promise<R> {
     try {
       await this.waitForPrevious(item);

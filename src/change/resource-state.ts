@@ -4,9 +4,9 @@ import { safeMessage } from '../model/safe-message';
 import type { ErrorCode } from '../model/error-codes';
 import { isObject, type JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
-import { CONFIGURATION_ROOT, encodeSegment } from '../model/path';
+import { CONFIGURATION_ROOT, encodePathSegment } from '../model/path';
 import type { Request } from '../model/request';
-import { compareDesired } from './compare';
+import { compareWithDesired } from './compare';
 import { findNameLists, findUserLists, type NameList } from './name-lists';
 import { expandLinkedParts } from './linked-parts';
 import { readIfExists } from './if-exists';
@@ -16,7 +16,7 @@ import { readLinkPath } from './hyperlinks';
 export type ResourceState = Readonly<Record<string, JsonObject>>;
 
 /** The resources that a configuration write affects. */
-export interface WriteSubject {
+export interface WriteTarget {
   /** Paths that are read before and after the write. */
   readonly paths: readonly string[];
   /** Whether everything below the paths is affected too. */
@@ -26,8 +26,8 @@ export interface WriteSubject {
 }
 
 /** The affected resources and their state before the write. */
-export interface WriteBaseline {
-  readonly subject: WriteSubject;
+export interface StateBeforeWrite {
+  readonly subject: WriteTarget;
   readonly before: ResourceState;
   /** For a POST: the items of the collection; undefined if they could not be read. */
   readonly collection?: CollectionItems | undefined;
@@ -41,14 +41,14 @@ interface CollectionItems {
 
 /** The state after a write. `subject` names the created resource if the appliance stored it under another name. */
 export interface StateAfterWrite {
-  readonly subject: WriteSubject;
+  readonly subject: WriteTarget;
   readonly after: ResourceState;
 }
 
 /** Maximum number of deleted resources that an undo can restore. */
 const MAX_RESOURCES = 10_000;
 /** Keys by which collections identify their items (appliance-api.md). */
-export const ITEM_KEYS = ['name', 'username', 'address'];
+export const ITEM_NAME_KEYS = ['name', 'username', 'address'];
 /** Error codes after which the write cannot succeed or is no longer wanted. */
 const FATAL_CODES = new Set<ErrorCode>([
   'LOGIN_REJECTED',
@@ -71,7 +71,11 @@ export function isConfigurationWrite({ method, path }: Request): boolean {
  * Reads the state before a write. Returns undefined if it cannot be read: then the write has no undo. Throws the errors after which a write
  * cannot succeed. `allowCached` accepts reads of the same run.
  */
-export async function readStateBefore(request: Request, call: OperationContext, allowCached = false): Promise<WriteBaseline | undefined> {
+export async function readStateBefore(
+  request: Request,
+  call: OperationContext,
+  allowCached = false,
+): Promise<StateBeforeWrite | undefined> {
   try {
     return await readBaseline(request, call, allowCached);
   } catch (thrown) {
@@ -80,7 +84,7 @@ export async function readStateBefore(request: Request, call: OperationContext, 
   }
 }
 
-async function readBaseline(request: Request, call: OperationContext, allowCached: boolean): Promise<WriteBaseline | undefined> {
+async function readBaseline(request: Request, call: OperationContext, allowCached: boolean): Promise<StateBeforeWrite | undefined> {
   const path = request.path.replace(/\/$/, '');
   if (request.method === 'DELETE') return { subject: { paths: [path], deep: true }, before: await readDeep(path, call, allowCached) };
   const body = request.body ?? {};
@@ -109,7 +113,7 @@ async function readBaseline(request: Request, call: OperationContext, allowCache
 
 /** Reads the current state. For a creation, the first path that exists is the created resource. */
 export async function readCurrentState(
-  { paths, deep, owner }: WriteSubject,
+  { paths, deep, owner }: WriteTarget,
   call: OperationContext,
   allowCached = false,
 ): Promise<ResourceState> {
@@ -127,7 +131,7 @@ export async function readCurrentState(
  * Returns undefined if it is ambiguous which item was created.
  */
 export async function readStateAfter(
-  { subject, collection }: WriteBaseline,
+  { subject, collection }: StateBeforeWrite,
   body: JsonObject,
   call: OperationContext,
 ): Promise<StateAfterWrite | undefined> {
@@ -140,7 +144,7 @@ export async function readStateAfter(
 }
 
 /** Returns the paths that a POST created: the one with the given name, or else all new items of the collection. */
-export async function findCreatedPaths({ subject, collection }: WriteBaseline, call: OperationContext): Promise<readonly string[]> {
+export async function findCreatedPaths({ subject, collection }: StateBeforeWrite, call: OperationContext): Promise<readonly string[]> {
   for (const path of subject.paths)
     if (!collection?.items.has(canonicalPath(path)) && (await readIfExists(path, call)) !== undefined) return [path];
   return collection ? findAddedItems(collection, call) : [];
@@ -155,7 +159,7 @@ async function filterMatching(paths: readonly string[], body: JsonObject, call: 
   const matching: string[] = [];
   for (const path of paths) {
     const item = await readIfExists(path, call);
-    if (item && compareDesired(path, body, item).diff.length === 0) matching.push(path);
+    if (item && compareWithDesired(path, body, item).diff.length === 0) matching.push(path);
   }
   return matching;
 }
@@ -176,7 +180,7 @@ function listItemPaths(path: string, document: JsonObject): string[] {
   return Object.values(document).flatMap((value) => {
     if (!Array.isArray(value)) return [];
     return value.flatMap((item: unknown) => {
-      const link = readLinkPath(item) ?? (typeof item === 'string' ? `${path}/${encodeSegment(item)}` : undefined);
+      const link = readLinkPath(item) ?? (typeof item === 'string' ? `${path}/${encodePathSegment(item)}` : undefined);
       const [itemPath] = link === undefined && isObject(item) ? toItemPaths(path, item) : [link];
       return itemPath?.startsWith(`${path}/`) ? [canonicalPath(itemPath)] : [];
     });
@@ -188,14 +192,14 @@ function canonicalPath(path: string): string {
   try {
     return path
       .split('/')
-      .map((segment) => encodeSegment(decodeURIComponent(segment)))
+      .map((segment) => encodePathSegment(decodeURIComponent(segment)))
       .join('/');
   } catch {
     return path;
   }
 }
 
-/** Reads all paths in parallel. */
+/** Reads the resources at all paths in parallel. */
 async function readAll(paths: readonly string[], call: OperationContext, allowCached = false): Promise<ResourceState> {
   const resources = await mapConcurrently(paths, call.settings.connections, (path) => readIfExists(path, call, allowCached));
   const entries = paths.map((path, index) => [path, resources[index]] as const);
@@ -228,7 +232,7 @@ export async function findLinkedPaths(path: string, resource: JsonObject, call: 
   return links;
 }
 
-/** Finds lists without links that may be collections. */
+/** Finds lists that contain no links but may still be collections. */
 export function findEntryLists(path: string, resource: JsonObject): NameList[] {
   return [...findNameLists(path, resource), ...findUserLists(path, resource)];
 }
@@ -246,8 +250,8 @@ export async function resourceExists(path: string, call: OperationContext): Prom
 
 /** Returns the possible paths of a collection's item, by the keys in its body. */
 export function toItemPaths(collection: string, body: JsonObject): string[] {
-  const names = ITEM_KEYS.map((key) => body[key]).filter((name): name is string => typeof name === 'string' && name !== '');
-  return names.map((name) => `${collection}/${encodeSegment(name)}`);
+  const names = ITEM_NAME_KEYS.map((key) => body[key]).filter((name): name is string => typeof name === 'string' && name !== '');
+  return names.map((name) => `${collection}/${encodePathSegment(name)}`);
 }
 
 function isCollection(current: JsonObject, body: JsonObject): boolean {
@@ -258,12 +262,12 @@ function isCollection(current: JsonObject, body: JsonObject): boolean {
 /** Reads one field from the resource that contains it. Returns nothing if the field is a link to a separate resource. */
 async function readField(path: string, owner: string, call: OperationContext, allowCached: boolean): Promise<ResourceState> {
   const resource = await readIfExists(owner, call, allowCached);
-  const [key, value] = Object.entries(resource ?? {}).find(([name]) => path === `${owner}/${encodeSegment(name)}`) ?? [];
+  const [key, value] = Object.entries(resource ?? {}).find(([name]) => path === `${owner}/${encodePathSegment(name)}`) ?? [];
   return key === undefined || typeof value === 'object' ? {} : { [path]: { [key]: value } };
 }
 
 /** Returns whether the path is that of a single field, which an appliance takes as `{ field: value }`. */
 function isField(path: string, body: JsonObject): boolean {
   const [key, second] = Object.keys(body);
-  return key !== undefined && second === undefined && path.endsWith(`/${encodeSegment(key)}`);
+  return key !== undefined && second === undefined && path.endsWith(`/${encodePathSegment(key)}`);
 }

@@ -3,9 +3,9 @@ import { GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { isSecretKey } from '../model/secrets';
-import { compareDesired, compareTrees, toPointerSegment, maskResourceSecrets, type Difference, type FieldLocation } from './compare';
+import { compareWithDesired, compareTrees, toPointerSegment, maskResourceSecrets, type Difference, type FieldLocation } from './compare';
 import { mergeForPut } from './merge-for-put';
-import { findEntryLists, readCurrentState, type WriteBaseline, type ResourceState } from './resource-state';
+import { findEntryLists, readCurrentState, type StateBeforeWrite, type ResourceState } from './resource-state';
 import { containsOnlyLinks } from './hyperlinks';
 
 const LOCAL_USER = /\/local\/users\/user\/[^/]+$/;
@@ -14,7 +14,7 @@ const PASSWORD = 'password-cleartext';
 const PASSWORD_SEED = randomBytes(32);
 
 /** The state before a write, and the body that was sent. */
-export interface StateToRestore extends WriteBaseline {
+interface StateToRestore extends StateBeforeWrite {
   readonly body?: JsonObject;
 }
 
@@ -66,7 +66,7 @@ async function recreate(path: string, resource: JsonObject, before: ResourceStat
 function findLostSecrets(path: string, body: JsonObject, before: ResourceState): FieldLocation[] {
   const previous = before[path];
   if (!previous) return [];
-  return compareDesired(path, body, previous).notCompared.filter(({ field }) => !hasField(previous, field));
+  return compareWithDesired(path, body, previous).notCompared.filter(({ field }) => !hasField(previous, field));
 }
 
 function hasField(resource: JsonObject, field: string): boolean {
@@ -74,13 +74,17 @@ function hasField(resource: JsonObject, field: string): boolean {
 }
 
 function hasSecret(body: JsonObject): boolean {
-  return compareDesired('', body, {}).notCompared.length > 0;
+  return compareWithDesired('', body, {}).notCompared.length > 0;
 }
 
 /** Reads the state after the restore. Throws `CONFLICT` if an earlier value is not back. */
-async function checkRestored(subject: WriteBaseline['subject'], before: ResourceState, call: OperationContext): Promise<FieldLocation[]> {
+async function checkRestored(
+  subject: StateBeforeWrite['subject'],
+  before: ResourceState,
+  call: OperationContext,
+): Promise<FieldLocation[]> {
   const current = await readCurrentState(subject, call, true);
-  const diff = listDifferences(compareTrees(toResourceMap(before), toResourceMap(current)), before, current);
+  const diff = listStateDifferences(compareTrees(toResourceMap(before), toResourceMap(current)), before, current);
   const notRestored = diff.filter(({ before: value }) => value !== null);
   if (notRestored.length === 0) return diff.map(({ path, field }) => ({ path, field }));
   throw new GatewayError(
@@ -98,7 +102,7 @@ export function toResourceMap(state: ResourceState): ReadonlyMap<string, JsonObj
 }
 
 /** Lists the differences of two states with secrets masked. A resource that was added or removed is one difference. */
-export function listDifferences(
+export function listStateDifferences(
   { added, removed, changed }: ReturnType<typeof compareTrees>,
   before: ResourceState,
   after: ResourceState,

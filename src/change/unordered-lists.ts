@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../model/json';
 import { maskResourceSecrets, toComparableText } from './compare';
-import { FieldPatterns, selectIndex, matchNextSegment, type RemainingPointer } from './field-patterns';
+import { FieldPatterns, selectPointersIntoItem, matchNextPointerSegment, type PointerRemainder } from './field-patterns';
 import { isHyperlink } from './hyperlinks';
-import { readItemName } from './merge-for-put';
+import { readListItemName } from './merge-for-put';
 
 /** A list item with the texts that decide its position in the list. */
 interface SortedItem {
@@ -35,24 +35,24 @@ export class UnorderedLists extends FieldPatterns {
     return this.isEmpty || !current ? desired : this.#alignObject(desired, current, this.pointersInto(path));
   }
 
-  #sortObject(source: JsonObject, pointers: readonly RemainingPointer[]): JsonObject {
+  #sortObject(source: JsonObject, pointers: readonly PointerRemainder[]): JsonObject {
     const entries = Object.entries(source).map(([key, value]): [string, unknown] => {
-      const { isMatch, rests } = matchNextSegment(this, pointers, key);
+      const { isMatch, rests } = matchNextPointerSegment(this, pointers, key);
       const sorted = this.#sortValue(value, rests);
       return [key, isMatch && Array.isArray(sorted) ? sortItems(sorted) : sorted];
     });
     return Object.fromEntries(entries);
   }
 
-  #sortValue(value: unknown, pointers: readonly RemainingPointer[]): unknown {
+  #sortValue(value: unknown, pointers: readonly PointerRemainder[]): unknown {
     if (isObject(value)) return this.#sortObject(value, pointers);
     if (!Array.isArray(value)) return value;
     return value.map((item: unknown, index) => this.#sortValue(item, intoItem(pointers, index)));
   }
 
-  #alignObject(desired: JsonObject, current: JsonObject, pointers: readonly RemainingPointer[]): JsonObject {
+  #alignObject(desired: JsonObject, current: JsonObject, pointers: readonly PointerRemainder[]): JsonObject {
     const entries = Object.entries(desired).map(([key, value]): [string, unknown] => {
-      const { isMatch, rests } = matchNextSegment(this, pointers, key);
+      const { isMatch, rests } = matchNextPointerSegment(this, pointers, key);
       const counterpart = Object.hasOwn(current, key) ? current[key] : undefined;
       const aligned = isMatch && Array.isArray(value) && Array.isArray(counterpart) ? this.#alignItems(value, counterpart, rests) : value;
       return [key, this.#alignValue(aligned, counterpart, rests)];
@@ -60,14 +60,14 @@ export class UnorderedLists extends FieldPatterns {
     return Object.fromEntries(entries);
   }
 
-  #alignValue(desired: unknown, current: unknown, pointers: readonly RemainingPointer[]): unknown {
+  #alignValue(desired: unknown, current: unknown, pointers: readonly PointerRemainder[]): unknown {
     if (isObject(desired)) return isObject(current) ? this.#alignObject(desired, current, pointers) : desired;
     if (!Array.isArray(desired) || !Array.isArray(current)) return desired;
     return desired.map((item: unknown, index) => this.#alignValue(item, current[index], intoItem(pointers, index)));
   }
 
   /** Moves each item to the index of an equal current item, or else of one with its name. Other items fill the rest. */
-  #alignItems(desired: readonly unknown[], current: readonly unknown[], pointers: readonly RemainingPointer[]): unknown[] {
+  #alignItems(desired: readonly unknown[], current: readonly unknown[], pointers: readonly PointerRemainder[]): unknown[] {
     const describe = (item: unknown, index: number): SortedItem => describeItem(this.#sortValue(item, intoItem(pointers, index)));
     const wanted = desired.map(describe);
     const present = current.map(describe);
@@ -95,8 +95,8 @@ export class UnorderedLists extends FieldPatterns {
   }
 }
 
-function intoItem(pointers: readonly RemainingPointer[], index: number): readonly RemainingPointer[] {
-  return selectIndex(pointers, index).map((steps) => steps.slice(1));
+function intoItem(pointers: readonly PointerRemainder[], index: number): readonly PointerRemainder[] {
+  return selectPointersIntoItem(pointers, index).map((steps) => steps.slice(1));
 }
 
 function sortItems(items: readonly unknown[]): unknown[] {
@@ -107,7 +107,7 @@ function sortItems(items: readonly unknown[]): unknown[] {
 }
 
 function describeItem(item: unknown): SortedItem {
-  return { item, name: readItemName(item) ?? '', text: JSON.stringify(toComparable(maskResourceSecrets(item))) };
+  return { item, name: readListItemName(item) ?? '', text: JSON.stringify(toComparable(maskResourceSecrets(item))) };
 }
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -3,14 +3,14 @@ import type { Handshake } from '../http/peer-certificate';
 import type { RawConnection } from '../model/raw-exchange';
 import { trusted } from '../model/safe-message';
 import { MASKED_KEY } from './key-names';
-import { DEFAULT_MAX_REQUESTS, DEFAULT_REQUESTS_PER_SECOND, RequestPacer, systemClock, type CheckClock } from './pacer';
+import { DEFAULT_MAX_REQUESTS, DEFAULT_REQUESTS_PER_SECOND, RequestPacer, systemCheckClock, type CheckClock } from './pacer';
 import { reportHandshake, reportLoginSteps } from './probe-connection';
 import { probeProtocol } from './probe-protocol';
 import { measureTimes, probeServices } from './probe-services';
 import { probeSessions } from './probe-sessions';
 import { probeTree } from './probe-tree';
 import { probeWrites } from './probe-writes';
-import { Prober } from './prober';
+import { ProbeRunner } from './probe-runner';
 import { PROFILE_FORMAT, type ConformanceProfile } from './profile';
 import { writeConformanceReport } from './report';
 
@@ -40,15 +40,15 @@ export interface ConformanceLimits {
   readonly clock?: CheckClock | undefined;
 }
 
-export interface ProbeSubject {
+interface ProbeSubject {
   readonly connection: RawConnection;
   /** User name of our login. */
   readonly account: string | undefined;
   readonly realm: string | undefined;
   readonly writes: boolean;
-  /** Whether a failure rejects the check. Otherwise it ends the check. */
+  /** Whether a failure rejects the promise of the check. Otherwise the check ends early and returns what it found. */
   readonly failsEarly?: boolean;
-  /** Undefined when the check cannot make one. */
+  /** The TLS handshake; undefined when the check cannot make one. */
   readonly handshake?: Handshake | undefined;
   /** Steps of our own login, once the key was used. */
   readonly countLoginSteps?: () => number;
@@ -56,9 +56,9 @@ export interface ProbeSubject {
 
 /** Runs all probes. Errors: only `ABORTED` and those before the first response; later ones end the check early with what was found. */
 export async function runProbes(subject: ProbeSubject, limits: ConformanceLimits): Promise<ConformanceResult> {
-  const { maxRequests = DEFAULT_MAX_REQUESTS, requestsPerSecond = DEFAULT_REQUESTS_PER_SECOND, clock = systemClock, signal } = limits;
+  const { maxRequests = DEFAULT_MAX_REQUESTS, requestsPerSecond = DEFAULT_REQUESTS_PER_SECOND, clock = systemCheckClock, signal } = limits;
   const pacer = new RequestPacer(maxRequests, requestsPerSecond, clock, signal);
-  const prober = new Prober(subject.connection, pacer, (step) => limits.onProgress?.({ requests: pacer.sent, maxRequests, step }));
+  const prober = new ProbeRunner(subject.connection, pacer, (step) => limits.onProgress?.({ requests: pacer.sent, maxRequests, step }));
   if (subject.handshake) reportHandshake(prober, subject.handshake);
   let failure: string | undefined;
   try {
@@ -72,7 +72,7 @@ export async function runProbes(subject: ProbeSubject, limits: ConformanceLimits
   return { report, profile, ...(failure !== undefined && { failure }) };
 }
 
-async function runAll(prober: Prober, { account, realm, writes, countLoginSteps }: ProbeSubject): Promise<void> {
+async function runAll(prober: ProbeRunner, { account, realm, writes, countLoginSteps }: ProbeSubject): Promise<void> {
   await probeProtocol(prober);
   if (countLoginSteps) reportLoginSteps(prober, countLoginSteps());
   prober.found('restAccess', true);
@@ -86,7 +86,7 @@ async function runAll(prober: Prober, { account, realm, writes, countLoginSteps 
 }
 
 /** Returns what a failed login shows. Errors: the given error if nothing was learned, or if a created object was left behind. */
-async function describeFailure(prober: Prober, error: GatewayError, { realm }: ProbeSubject): Promise<string> {
+async function describeFailure(prober: ProbeRunner, error: GatewayError, { realm }: ProbeSubject): Promise<string> {
   const { code, details } = error;
   const { status } = details;
   const isLogin = prober.toEndpoints().length === 0;
@@ -99,7 +99,7 @@ async function describeFailure(prober: Prober, error: GatewayError, { realm }: P
 }
 
 /** Probes the login without credentials, because a sign-in page answers anybody. */
-async function probeLoginAnswer(prober: Prober, realm: string | undefined, status: number): Promise<void> {
+async function probeLoginAnswer(prober: ProbeRunner, realm: string | undefined, status: number): Promise<void> {
   if (status >= 300) prober.found('loginAnswer', 'redirect');
   else {
     const body = { realm: realm ?? '' };
@@ -108,7 +108,7 @@ async function probeLoginAnswer(prober: Prober, realm: string | undefined, statu
   }
 }
 
-function toProfile(prober: Prober): ConformanceProfile {
+function toProfile(prober: ProbeRunner): ConformanceProfile {
   const { changedField, keyNames, release, variants } = prober;
   const shownField = changedField === undefined ? undefined : keyNames.show(changedField);
   if (shownField === MASKED_KEY) prober.note('The appliance changes a field by itself after a write. Its name is not shown.');
@@ -128,8 +128,8 @@ function summarizeTimes(values: readonly number[]): { count: number; median: num
   return { count: sorted.length, median: at(0.5), p95: at(0.95) };
 }
 
-/** Errors: `BAD_CONFIG` for a limit that is not possible. */
-export function assertLimits({ maxRequests, requestsPerSecond }: ConformanceLimits): void {
+/** Checks the limits. Errors: `BAD_CONFIG` for a limit that is not possible. */
+export function assertConformanceLimits({ maxRequests, requestsPerSecond }: ConformanceLimits): void {
   if (maxRequests !== undefined && !(Number.isInteger(maxRequests) && maxRequests > 0 && maxRequests <= 10_000))
     throw new GatewayError('BAD_CONFIG', trusted('maxRequests must be a whole number from 1 to 10000.'));
   if (requestsPerSecond !== undefined && !(requestsPerSecond > 0 && requestsPerSecond <= 1000))

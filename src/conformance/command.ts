@@ -23,7 +23,7 @@ const OPTIONS = {
   rate: { type: 'string' },
 } as const;
 
-export const USAGE = `gateway-conformance: checks how an appliance answers, and writes a report and a profile
+const CONFORMANCE_USAGE = `gateway-conformance: checks how an appliance answers, and writes a report and a profile
 
   --url <url>                base address of the appliance
   --realm <realm>            admin realm of the login
@@ -46,8 +46,8 @@ Exit code: 0 if the check ran to its end, 2 if it could not.
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
 
-/** What the command uses from its process. */
-export interface CommandContext {
+/** The functions of the process that the command uses. */
+interface ConformanceCommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
@@ -56,11 +56,11 @@ export interface CommandContext {
 }
 
 /** Runs the command and returns its exit code. */
-export async function runConformanceCommand(args: readonly string[], context: CommandContext): Promise<0 | 2> {
+export async function runConformanceCommand(args: readonly string[], context: ConformanceCommandContext): Promise<0 | 2> {
   try {
     const { values } = parseArgs({ args: [...args], options: OPTIONS });
     if (values.help) {
-      context.print(USAGE);
+      context.print(CONFORMANCE_USAGE);
       return 0;
     }
     return await check(values, context);
@@ -71,7 +71,7 @@ export async function runConformanceCommand(args: readonly string[], context: Co
   }
 }
 
-async function check(values: Values, { env, print, printError, signal, limits }: CommandContext): Promise<0 | 2> {
+async function check(values: Values, { env, print, printError, signal, limits }: ConformanceCommandContext): Promise<0 | 2> {
   const { out, writes = false, yes = false } = values;
   if (!values.url) throw new Error('--url is missing. Nothing was sent.');
   if (!out) throw new Error('--out is missing: the folder for conformance.md and profile.json. Nothing was sent.');
@@ -97,7 +97,7 @@ async function check(values: Values, { env, print, printError, signal, limits }:
   return 2;
 }
 
-function toSettings(values: Values, env: CommandContext['env']): Settings {
+function toSettings(values: Values, env: ConformanceCommandContext['env']): Settings {
   const caFile = values['ca-file'];
   const timeout = readNumber(values.timeout, 'timeout');
   const tls = {

@@ -94,7 +94,7 @@ export const LOCAL_USER_KEYS: ProfileKeys = keys(
 );
 
 /** Keys that are documented in another place or with another word, so that they do not count as a difference. */
-export const VARYING_KEY_PATTERN =
+export const IGNORED_KEY_PATTERN =
   /(?:^|\/)(?:href|is-last-record|Is-last-record|machine-id|cluster-node(?:\/.*)?|[^/]+-(?:client-version|enforcer|sdk-version)(?:\/.*)?)$/;
 
 const MORE_WORDS =
@@ -108,7 +108,7 @@ const MORE_WORDS =
   'host-checker,esaps,settings,description,user-timezone,guestcreatedby,attributes-table,network,log,password-cleartext,api_key,resume_id';
 
 /** Key names of the interface. Any other key may be a personal name. */
-export const INTERFACE_KEYS: ReadonlySet<string> = new Set([
+export const KNOWN_INTERFACE_KEYS: ReadonlySet<string> = new Set([
   ...MORE_WORDS.split(','),
   ...[DOCUMENTED_SYSTEM_INFORMATION, DOCUMENTED_HEALTH, ...OTHER_DOCUMENTED_READS].flatMap((read) => wordsOf(read.keys)),
   ...[SESSION_LIST_KEYS, LOCAL_USER_KEYS, ...Object.values(DOCUMENTED_TREE_KEYS)].flatMap(wordsOf),

@@ -8,7 +8,7 @@ import { safeMessage, trusted } from '../model/safe-message';
 import { checkSettings, isRehearsing, type CheckedSettings, type Settings } from '../model/settings';
 import { listSettingsSecrets } from '../model/settings-secrets';
 import { createRawConnection } from '../run/raw-exchange';
-import { assertLimits, runProbes, type ConformanceLimits, type ConformanceResult } from './check';
+import { assertConformanceLimits, runProbes, type ConformanceLimits, type ConformanceResult } from './check';
 
 export type { ConformanceLimits, ConformanceProgress, ConformanceResult } from './check';
 export {
@@ -44,7 +44,7 @@ export interface ConformanceOptions extends ConformanceLimits {
  * `BAD_CONFIG`, `ABORTED`, and those of the first request when no response came.
  */
 export async function checkConformance(settings: Settings, options: ConformanceOptions = {}): Promise<ConformanceResult> {
-  assertLimits(options);
+  assertConformanceLimits(options);
   if (isRehearsing(settings))
     throw new GatewayError('BAD_CONFIG', 'rehearsal is set. Check the appliance itself without it.', { sent: false });
   const checked = checkSettings(settings);

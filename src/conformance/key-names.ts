@@ -1,5 +1,5 @@
 import { isObject } from '../model/json';
-import { INTERFACE_KEYS } from './documented';
+import { KNOWN_INTERFACE_KEYS } from './documented';
 
 /** Stands for a key that may be a personal name. */
 export const MASKED_KEY = '*';
@@ -16,7 +16,7 @@ const BRANDED = /^[A-Za-z]+(?:-client-version|-enforcer|-sdk-version)$/;
  * Decides which keys may appear in a report. A key that the interface does not know is masked unless it looks like a word of an interface
  * and is not also a value somewhere, such as a user name.
  */
-export class KeyNames {
+export class MaskedKeyNames {
   readonly #values = new Set<string>();
   #isMapSeen = false;
 
@@ -28,7 +28,7 @@ export class KeyNames {
       for (const part of [value, ...value.slice(0, 2000).split(/[\s,;@\\/]+/)]) this.#values.add(part.toLowerCase());
     } else if (Array.isArray(value)) for (const item of value) this.collect(item, depth + 1);
     else if (isObject(value)) {
-      const unknownKeys = Object.keys(value).filter((key) => !INTERFACE_KEYS.has(key));
+      const unknownKeys = Object.keys(value).filter((key) => !KNOWN_INTERFACE_KEYS.has(key));
       if (unknownKeys.length > MAX_UNKNOWN_KEYS) this.#isMapSeen = true;
       // A link repeats the key that it belongs to.
       for (const [key, item] of Object.entries(value)) if (key !== 'href') this.collect(item, depth + 1);
@@ -37,7 +37,7 @@ export class KeyNames {
 
   /** The key itself, or `*`. Call it when everything was collected. */
   readonly show = (key: string): string => {
-    if (INTERFACE_KEYS.has(key)) return key;
+    if (KNOWN_INTERFACE_KEYS.has(key)) return key;
     const isWord = WORD.test(key) || BRANDED.test(key);
     if (!isWord || key.length > MAX_KEY_LENGTH || this.#values.has(key.toLowerCase())) return MASKED_KEY;
     return this.#isMapSeen && !BRANDED.test(key) ? MASKED_KEY : key;

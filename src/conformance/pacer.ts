@@ -8,7 +8,7 @@ export interface CheckClock {
   wait(ms: number, signal: AbortSignal | undefined): Promise<void>;
 }
 
-export const systemClock: CheckClock = {
+export const systemCheckClock: CheckClock = {
   now: () => performance.now(),
   wait: (ms, signal) =>
     new Promise((resolve) => {

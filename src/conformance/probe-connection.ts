@@ -1,11 +1,11 @@
 import type { Handshake } from '../http/peer-certificate';
-import type { Prober } from './prober';
+import type { ProbeRunner } from './probe-runner';
 
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
 
 /** The TLS handshake: version, cipher, and whether the certificate and its chain hold. Shows no names. */
-export function reportHandshake(prober: Prober, { certificates, cipher, protocol, trusted }: Handshake): void {
+export function reportHandshake(prober: ProbeRunner, { certificates, cipher, protocol, trusted }: Handshake): void {
   if (protocol === 'TLSv1.2' || protocol === 'TLSv1.3') prober.found('tlsVersion', protocol);
   prober.note(`TLS: ${protocol}, ${cipher}.`);
   if (trusted) prober.note('The TLS certificate is trusted.');
@@ -23,14 +23,14 @@ export function reportHandshake(prober: Prober, { certificates, cipher, protocol
     );
 }
 
-function reportExpiry(prober: Prober, days: number): void {
+function reportExpiry(prober: ProbeRunner, days: number): void {
   if (days < 0) prober.note(`The certificate ended ${-days} days ago.`, 'Nodes do not connect.');
   else if (days < SOON_DAYS) prober.note(`The certificate ends in ${days} days.`, 'Nodes do not connect afterward.');
   else prober.note(`The certificate is valid for ${days} more days.`);
 }
 
 /** The steps of our own login: the first one, and those that answered a `resume_id`. */
-export function reportLoginSteps(prober: Prober, steps: number): void {
+export function reportLoginSteps(prober: ProbeRunner, steps: number): void {
   if (steps === 0) prober.skip('the login', 'the settings have an API key');
   else if (steps === 1) prober.note('The login gives a key at once, without a second factor.');
   else prober.note(`The login gives a key after ${steps} steps, so the realm asks for a second factor.`);

@@ -1,19 +1,19 @@
 import { unwrapSystemInformation } from '../run/identity';
 import { DOCUMENTED_SYSTEM_INFORMATION } from './documented';
-import type { Prober } from './prober';
+import type { ProbeRunner } from './probe-runner';
 
 const WRONG_PATH = '/api/v1/system/conformance-check-wrong-path';
 /** A documented path that accepts only PUT, so a GET has the wrong method and changes nothing. */
 const PUT_ONLY_PATH = '/api/v1/license/license-client-lease-state';
 const EXPORT_XML = '/api/v1/system/maintenance/export-xml';
 const LEGACY_LOGIN = '/api/v1/auth';
-const AT_ONCE = 8;
+const CONCURRENT_REQUESTS = 8;
 const RELEASE = /^v?\d{1,3}(?:\.\d{1,4}){0,4}(?:R\d{1,3}(?:\.\d{1,4}){0,3})?$/i;
 /** Tolerance of the clock comparison. The Date header has whole seconds, and the network adds some delay. */
 const MAX_CLOCK_DIFFERENCE_SECONDS = 2;
 
 /** Probes login, errors, keys, connections and clock. */
-export async function probeProtocol(prober: Prober): Promise<void> {
+export async function probeProtocol(prober: ProbeRunner): Promise<void> {
   const information = await prober.get(DOCUMENTED_SYSTEM_INFORMATION.path);
   readSystemInformation(prober, information.document);
   prober.note(
@@ -28,7 +28,7 @@ export async function probeProtocol(prober: Prober): Promise<void> {
   probeClock(prober);
 }
 
-function readSystemInformation(prober: Prober, document: Readonly<Record<string, unknown>>): void {
+function readSystemInformation(prober: ProbeRunner, document: Readonly<Record<string, unknown>>): void {
   const system = unwrapSystemInformation(document);
   const release = system['os-version'];
   if (typeof release === 'string' && RELEASE.test(release)) prober.release = release;
@@ -37,7 +37,7 @@ function readSystemInformation(prober: Prober, document: Readonly<Record<string,
   prober.found('clusterNode', system['cluster-node'] !== undefined);
 }
 
-async function probeErrors(prober: Prober): Promise<void> {
+async function probeErrors(prober: ProbeRunner): Promise<void> {
   const missing = await prober.get(WRONG_PATH);
   if (missing.status !== 404)
     prober.note(`A wrong path gets ${missing.status} instead of 404.`, 'A missing resource may not be reported as NOT_FOUND.');
@@ -49,7 +49,7 @@ async function probeErrors(prober: Prober): Promise<void> {
   if (xml.status !== 0) prober.found('xmlEndpoints', xml.status !== 404);
 }
 
-async function probeKeys(prober: Prober): Promise<void> {
+async function probeKeys(prober: ProbeRunner): Promise<void> {
   const refused = await prober.get(DOCUMENTED_SYSTEM_INFORMATION.path, { credentials: 'made-up-key' });
   if (refused.status === 401 || refused.status === 403) {
     prober.found('deadKeyStatus', refused.status);
@@ -64,7 +64,7 @@ async function probeKeys(prober: Prober): Promise<void> {
 }
 
 /** Sends a login without credentials, so that no account counts a failure. POST is sent only if the release logs in by GET. */
-async function probeLegacyLogin(prober: Prober): Promise<void> {
+async function probeLegacyLogin(prober: ProbeRunner): Promise<void> {
   const byGet = await prober.get(LEGACY_LOGIN, { credentials: 'none' });
   if (byGet.status === 404) prober.found('legacyLogin', 'unsupported');
   else if (byGet.status === 400 || byGet.status === 405) prober.found('legacyLogin', 'post');
@@ -74,20 +74,20 @@ async function probeLegacyLogin(prober: Prober): Promise<void> {
   } else prober.skip('legacyLogin', `a GET of the legacy login got ${byGet.status}`);
 }
 
-async function probeConnections(prober: Prober): Promise<void> {
+async function probeConnections(prober: ProbeRunner): Promise<void> {
   const { connection, pacer } = prober;
   const isKeptAlive = connection.opened < Math.max(2, pacer.sent / 2);
   prober.note(
     isKeptAlive ? 'Connections are kept alive.' : 'Connections are closed after a request or a few.',
     ...(isKeptAlive ? [] : ['Each request costs a TLS handshake. Large lists take longer.']),
   );
-  const replies = await prober.sendAtOnce(AT_ONCE, { template: DOCUMENTED_SYSTEM_INFORMATION.path });
+  const replies = await prober.sendAtOnce(CONCURRENT_REQUESTS, { template: DOCUMENTED_SYSTEM_INFORMATION.path });
   const failed = replies.filter(({ isSuccess }) => !isSuccess).length;
-  if (failed === 0) prober.note(`${AT_ONCE} requests at once are all answered.`);
-  else prober.note(`${failed} of ${AT_ONCE} requests at once failed.`, 'Lower *Max connections* of the appliance node.');
+  if (failed === 0) prober.note(`${CONCURRENT_REQUESTS} requests at once are all answered.`);
+  else prober.note(`${failed} of ${CONCURRENT_REQUESTS} requests at once failed.`, 'Lower *Max connections* of the appliance node.');
 }
 
-function probeClock(prober: Prober): void {
+function probeClock(prober: ProbeRunner): void {
   const offset = prober.connection.clockOffsetSeconds;
   if (offset === undefined) {
     prober.skip('clockAhead', 'responses have no Date header');

@@ -1,11 +1,11 @@
 import { DOCUMENTED_HEALTH, OTHER_DOCUMENTED_READS, type DocumentedRead } from './documented';
-import type { Prober } from './prober';
+import type { ProbeRunner } from './probe-runner';
 
 const REPEATS = 4;
 
 /** Probes health, licenses and cluster. */
-export async function probeServices(prober: Prober): Promise<void> {
-  const health = await prober.get(templateOf(DOCUMENTED_HEALTH));
+export async function probeServices(prober: ProbeRunner): Promise<void> {
+  const health = await prober.get(toEndpointTemplate(DOCUMENTED_HEALTH));
   if (health.isSuccess) {
     const { document } = health;
     const cpuKey = ['CPU-UTILIZATION4', 'CPU-UTILIZATION'].find((key) => document[key] !== undefined);
@@ -14,13 +14,13 @@ export async function probeServices(prober: Prober): Promise<void> {
     if (count !== undefined) prober.found('healthNumbers', typeof count === 'string' ? 'text' : 'number');
     if (document['DISK-UTILIZATION'] !== undefined) prober.found('diskUnknown', Number(document['DISK-UTILIZATION']) === -1);
   }
-  for (const read of OTHER_DOCUMENTED_READS) await prober.get(templateOf(read));
+  for (const read of OTHER_DOCUMENTED_READS) await prober.get(toEndpointTemplate(read));
 }
 
 /** Repeats the documented reads that succeeded, to measure their times. Stops when no requests are left. */
-export async function measureTimes(prober: Prober): Promise<void> {
+export async function measureTimes(prober: ProbeRunner): Promise<void> {
   const succeeded = new Set(prober.toEndpoints().flatMap(({ path, status }) => (status === 200 ? [path] : [])));
-  const templates = [DOCUMENTED_HEALTH, ...OTHER_DOCUMENTED_READS].map(templateOf).filter((template) => succeeded.has(template));
+  const templates = [DOCUMENTED_HEALTH, ...OTHER_DOCUMENTED_READS].map(toEndpointTemplate).filter((template) => succeeded.has(template));
   for (let repeat = 0; repeat < REPEATS; repeat++) {
     for (const template of templates) {
       if (prober.pacer.remaining === 0) return;
@@ -29,6 +29,6 @@ export async function measureTimes(prober: Prober): Promise<void> {
   }
 }
 
-export function templateOf({ path, query }: DocumentedRead): string {
+export function toEndpointTemplate({ path, query }: DocumentedRead): string {
   return query === undefined ? path : `${path}?${query}`;
 }

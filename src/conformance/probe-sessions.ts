@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isObject, readBoolean, type JsonObject } from '../model/json';
 import { encodeQuery } from '../model/path';
 import { NULLABLE_RECORD_FIELDS, SESSIONS_PATH } from './documented';
-import type { ProbeResponse, Prober } from './prober';
+import type { ProbeResponse, ProbeRunner } from './probe-runner';
 
 const MAX_PAGE = 200;
 const NAME = 'active-user-name';
@@ -17,7 +17,7 @@ interface Page {
 }
 
 /** Probes the session list: paging, last-record flag, totals, order, name filter and keys without a value. */
-export async function probeSessions(prober: Prober, ownName: string | undefined): Promise<void> {
+export async function probeSessions(prober: ProbeRunner, ownName: string | undefined): Promise<void> {
   const first = await readPage(prober, { number: MAX_PAGE, start: 0 });
   if (!first.isSuccess) {
     prober.skip('the list of sessions', 'it could not be read');
@@ -31,12 +31,12 @@ export async function probeSessions(prober: Prober, ownName: string | undefined)
   await probeOwnSession(prober, ownName);
 }
 
-async function readPage(prober: Prober, query: { number: number; start: number }): Promise<Page> {
+async function readPage(prober: ProbeRunner, query: { number: number; start: number }): Promise<Page> {
   return toPage(await prober.get(SESSIONS_PATH, { path: `${SESSIONS_PATH}?number=${query.number}&start=${query.start}` }));
 }
 
 /** Each kind of search has its own entry in the profile, because some find nobody. */
-async function readPageByName(prober: Prober, name: string, kind = '*'): Promise<Page> {
+async function readPageByName(prober: ProbeRunner, name: string, kind = '*'): Promise<Page> {
   const path = `${SESSIONS_PATH}${encodeQuery({ name, number: String(MAX_PAGE), start: '0' })}`;
   return toPage(await prober.get(`${SESSIONS_PATH}?name=${kind}`, { path }));
 }
@@ -57,7 +57,7 @@ function toPage({ document, isSuccess }: ProbeResponse): Page {
   };
 }
 
-function readFlags(prober: Prober, { inside = {}, document }: Page): void {
+function readFlags(prober: ProbeRunner, { inside = {}, document }: Page): void {
   const findSpelling = (where: JsonObject): string | undefined => Object.keys(where).find((key) => key.toLowerCase() === 'is-last-record');
   const [insideSpelling, besideSpelling] = [findSpelling(inside), findSpelling(document)];
   const spelling = insideSpelling ?? besideSpelling;
@@ -67,10 +67,10 @@ function readFlags(prober: Prober, { inside = {}, document }: Page): void {
   if (total !== undefined) prober.found('totals', typeof total === 'string' ? 'text' : 'number');
   const flag = insideSpelling === undefined ? document[besideSpelling ?? ''] : inside[insideSpelling];
   if (flag !== undefined && readBoolean(flag) === undefined)
-    prober.note('The last-record flag is not a truth value.', 'Lists of sessions are completed by their totals.');
+    prober.note('The last-record flag is not a boolean.', 'Lists of sessions are completed by their totals.');
 }
 
-function readNullKeys(prober: Prober, records: readonly JsonObject[]): void {
+function readNullKeys(prober: ProbeRunner, records: readonly JsonObject[]): void {
   if (records.length === 0) {
     prober.skip('nullKeys', 'nobody is signed in');
     return;
@@ -81,7 +81,7 @@ function readNullKeys(prober: Prober, records: readonly JsonObject[]): void {
   else prober.found('nullKeys', !hasNull ? 'absent' : isMissing ? 'mixed' : 'null');
 }
 
-async function probeOwnSession(prober: Prober, ownName: string | undefined): Promise<void> {
+async function probeOwnSession(prober: ProbeRunner, ownName: string | undefined): Promise<void> {
   if (!ownName) return prober.skip('ownSession', 'the account of the API key is not known');
   const { records } = await readPageByName(prober, ownName, 'own');
   const isOwn = (record: JsonObject): boolean =>
@@ -89,7 +89,7 @@ async function probeOwnSession(prober: Prober, ownName: string | undefined): Pro
   prober.found('ownSession', records.some(isOwn));
 }
 
-async function probeOrder(prober: Prober, first: Page): Promise<void> {
+async function probeOrder(prober: ProbeRunner, first: Page): Promise<void> {
   if (first.ids.length < 2) return prober.skip('the order of sessions', 'fewer than two people are signed in');
   const again = await readPage(prober, { number: MAX_PAGE, start: 0 });
   const known = new Set(first.ids);
@@ -99,7 +99,7 @@ async function probeOrder(prober: Prober, first: Page): Promise<void> {
   else prober.note('Two reads of the sessions have a different order.', 'Long lists are read again until they are complete.');
 }
 
-async function probePaging(prober: Prober, first: Page): Promise<void> {
+async function probePaging(prober: ProbeRunner, first: Page): Promise<void> {
   if (first.ids.length < 3) {
     prober.skip('startCountsFrom, ignoresStart', 'fewer than three people are signed in');
   } else {
@@ -115,7 +115,7 @@ async function probePaging(prober: Prober, first: Page): Promise<void> {
   prober.found('clipAt200', large.records.length <= MAX_PAGE);
 }
 
-async function probeNameFilter(prober: Prober, records: readonly JsonObject[]): Promise<void> {
+async function probeNameFilter(prober: ProbeRunner, records: readonly JsonObject[]): Promise<void> {
   const names = records.map((record) => record[NAME]).filter((name) => typeof name === 'string');
   const name = names.find((one) => /^[\w.-]{4,}$/.test(one));
   if (name === undefined) prober.skip('nameFilter', 'no session has a suitable user name');

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from '../model/json';
-import { encodeSegment } from '../model/path';
+import { encodePathSegment } from '../model/path';
 import { CONFIGURATION_PATH, ESAP_PACKAGES_PATH } from './documented';
-import type { ProbeResponse, Prober } from './prober';
+import type { ProbeResponse, ProbeRunner } from './probe-runner';
 
-/** Parts of the tree whose names are documented. */
+/** Branches of the configuration tree that the documentation of the appliance names. */
 const BRANCHES = (
   'administrators,administrators/admin-realms,administrators/admin-roles,authentication,authentication/auth-servers,system,users,' +
   'users/user-roles,users/user-realms,users/resource-policies'
@@ -14,7 +14,7 @@ const ROLES = `${CONFIGURATION_PATH}/administrators/admin-roles/admin-role`;
 const MAX_SERVERS = 8;
 const MAX_REALMS = 6;
 
-/** A local auth server that no administrators use. Its name stays inside the check. */
+/** A local auth server that no administrators use. No report contains its name. */
 export interface LocalAuthServer {
   readonly name: string;
   /** Position of the server in the list of servers, from 1. */
@@ -22,7 +22,7 @@ export interface LocalAuthServer {
 }
 
 /** Probes the documented parts of the tree. Returns the server on which a check with writes may create a user. */
-export async function probeTree(prober: Prober): Promise<LocalAuthServer | undefined> {
+export async function probeTree(prober: ProbeRunner): Promise<LocalAuthServer | undefined> {
   const root = await prober.get(CONFIGURATION_PATH);
   const again = await prober.get(CONFIGURATION_PATH);
   if (root.isSuccess && again.isSuccess) prober.found('etagPerResponse', root.etag !== again.etag);
@@ -35,7 +35,7 @@ export async function probeTree(prober: Prober): Promise<LocalAuthServer | undef
   return probeServers(prober, administrationServers);
 }
 
-async function probeBranches(prober: Prober): Promise<void> {
+async function probeBranches(prober: ProbeRunner): Promise<void> {
   const forbidden: string[] = [];
   for (const branch of BRANCHES) {
     if (forbidden.some((one) => branch.startsWith(`${one}/`))) continue;
@@ -48,12 +48,12 @@ async function probeBranches(prober: Prober): Promise<void> {
     prober.note(`The account may not read ${forbidden.length} branches of the configuration.`, 'Snapshots and comparisons leave them out.');
 }
 
-function readCollectionInParent(prober: Prober, collection: unknown): void {
+function readCollectionInParent(prober: ProbeRunner, collection: unknown): void {
   if (Array.isArray(collection)) prober.found('collectionInParent', 'list');
   else if (isObject(collection) && typeof collection['href'] === 'string') prober.found('collectionInParent', 'link');
 }
 
-async function probeUac(prober: Prober): Promise<void> {
+async function probeUac(prober: ProbeRunner): Promise<void> {
   const uac = await prober.get(`${CONFIGURATION_PATH}/uac`);
   if (uac.status === 404) prober.found('uac', 'absent');
   else if (uac.isSuccess)
@@ -61,28 +61,28 @@ async function probeUac(prober: Prober): Promise<void> {
 }
 
 /** Names of auth servers that admin realms use. */
-async function probeRealms(prober: Prober): Promise<Set<string>> {
+async function probeRealms(prober: ProbeRunner): Promise<Set<string>> {
   const servers = new Set(['Administrators']);
   const names = entryNames(await prober.get(REALMS));
   for (const name of names.slice(0, MAX_REALMS)) {
-    const { document } = await prober.get(`${REALMS}/*`, { path: `${REALMS}/${encodeSegment(name)}` });
+    const { document } = await prober.get(`${REALMS}/*`, { path: `${REALMS}/${encodePathSegment(name)}` });
     if (typeof document['authentication-server'] === 'string') servers.add(document['authentication-server']);
   }
   const [first] = names;
   if (first === undefined) prober.skip('the rules of an admin realm', 'no admin realm could be read');
-  else await prober.get(`${REALMS}/*/role-mapping-rules`, { path: `${REALMS}/${encodeSegment(first)}/role-mapping-rules` });
+  else await prober.get(`${REALMS}/*/role-mapping-rules`, { path: `${REALMS}/${encodePathSegment(first)}/role-mapping-rules` });
   return servers;
 }
 
-async function probeSessionOptions(prober: Prober): Promise<void> {
+async function probeSessionOptions(prober: ProbeRunner): Promise<void> {
   const [first] = entryNames(await prober.get(ROLES));
   if (first === undefined) return prober.skip('sessionOptionsExtra', 'no admin role could be read');
-  const path = `${ROLES}/${encodeSegment(first)}/general/session-options`;
+  const path = `${ROLES}/${encodePathSegment(first)}/general/session-options`;
   const { isSuccess, document } = await prober.get(`${ROLES}/*/general/session-options`, { path });
   if (isSuccess) prober.found('sessionOptionsExtra', document['max-timeout'] !== undefined || document['reminder-time'] !== undefined);
 }
 
-async function probeServers(prober: Prober, administrationServers: ReadonlySet<string>): Promise<LocalAuthServer | undefined> {
+async function probeServers(prober: ProbeRunner, administrationServers: ReadonlySet<string>): Promise<LocalAuthServer | undefined> {
   const list = await prober.get(`${SERVERS}/auth-server`);
   const [entry] = entriesOf(list);
   if (entry === undefined) prober.skip('entryLinks', 'the list of auth servers could not be read');
@@ -91,7 +91,7 @@ async function probeServers(prober: Prober, administrationServers: ReadonlySet<s
   let hasUser = false;
   const catalogs = new Set<string>();
   for (const [index, name] of entryNames(list).slice(0, MAX_SERVERS).entries()) {
-    const base = `${SERVERS}/auth-server/${encodeSegment(name)}`;
+    const base = `${SERVERS}/auth-server/${encodePathSegment(name)}`;
     if (!writable || !hasUser) {
       const users = await probeLocalUsers(prober, base);
       if (users) {
@@ -112,7 +112,7 @@ async function probeServers(prober: Prober, administrationServers: ReadonlySet<s
 }
 
 /** The local users of a server; undefined when it has none of this kind. */
-async function probeLocalUsers(prober: Prober, base: string): Promise<readonly string[] | undefined> {
+async function probeLocalUsers(prober: ProbeRunner, base: string): Promise<readonly string[] | undefined> {
   const template = `${SERVERS}/auth-server/*/local/users`;
   let list = await prober.get(`${template}/user`, { path: `${base}/local/users/user` });
   const isAtUser = list.isSuccess;
@@ -127,7 +127,9 @@ async function probeLocalUsers(prober: Prober, base: string): Promise<readonly s
   }
   const names = namesOf(entries);
   if (names[0] !== undefined && prober.variants['userFields'] === undefined) {
-    const { isSuccess, document } = await prober.get(`${template}/user/*`, { path: `${base}/local/users/user/${encodeSegment(names[0])}` });
+    const { isSuccess, document } = await prober.get(`${template}/user/*`, {
+      path: `${base}/local/users/user/${encodePathSegment(names[0])}`,
+    });
     if (isSuccess) prober.found('userFields', document['user-timezone'] === undefined ? 'plain' : 'policy');
   }
   return names;

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { isObject, type JsonObject } from '../model/json';
-import { encodeSegment } from '../model/path';
+import { encodePathSegment } from '../model/path';
 import { CONFIGURATION_PATH } from './documented';
 import type { LocalAuthServer } from './probe-tree';
-import type { ProbeResponse, Prober } from './prober';
+import type { ProbeResponse, ProbeRunner } from './probe-runner';
 
 const ROLES = `${CONFIGURATION_PATH}/users/user-roles/user-role`;
 const LOGIN = '/api/v1/realm_auth';
-/** Marks a second entry of the profile for the same path. */
+/** Suffix that marks a second entry of the profile for the same path. */
 const AGAIN = '#again';
 /** Maximum number of requests to create an item, try all writes, and remove it. */
 const MAX_REQUESTS_FOR_ITEM = 20;
@@ -22,7 +22,7 @@ interface Collection {
 }
 
 /** Creates a local user and a role, probes the responses to writes, and removes both. */
-export async function probeWrites(prober: Prober, server: LocalAuthServer | undefined, realm: string | undefined): Promise<void> {
+export async function probeWrites(prober: ProbeRunner, server: LocalAuthServer | undefined, realm: string | undefined): Promise<void> {
   if (realm !== undefined && realm !== '') await probeRefusedLogin(prober, realm);
   else prober.skip('wrongPasswordStatus', 'the login has no realm');
   if (server) await probeUser(prober, server);
@@ -31,15 +31,15 @@ export async function probeWrites(prober: Prober, server: LocalAuthServer | unde
 }
 
 /** Logs in with a random name, so that no account is locked. */
-async function probeRefusedLogin(prober: Prober, realm: string): Promise<void> {
+async function probeRefusedLogin(prober: ProbeRunner, realm: string): Promise<void> {
   const credentials = { username: `conformance-${randomName()}`, password: randomBytes(12).toString('base64url') };
   const { status } = await prober.send({ template: LOGIN, method: 'POST', body: { realm }, credentials });
   if (status === 401 || status === 403) prober.found('wrongPasswordStatus', status);
 }
 
-async function probeUser(prober: Prober, server: LocalAuthServer): Promise<void> {
+async function probeUser(prober: ProbeRunner, server: LocalAuthServer): Promise<void> {
   const template = `${CONFIGURATION_PATH}/authentication/auth-servers/auth-server/*/local/users/user`;
-  const path = template.replace('*', encodeSegment(server.name));
+  const path = template.replace('*', encodePathSegment(server.name));
   const label = `the local user (in auth server number ${server.position} of the list)`;
   const body = {
     fullname: 'first',
@@ -59,13 +59,13 @@ async function probeUser(prober: Prober, server: LocalAuthServer): Promise<void>
   });
 }
 
-function readMerge(prober: Prober, before: JsonObject, after: JsonObject): void {
+function readMerge(prober: ProbeRunner, before: JsonObject, after: JsonObject): void {
   const isMerged = after['enabled'] === before['enabled'];
   prober.found('putMerges', isMerged);
   if (isMerged) readImplicitChange(prober, before, after, { fullname: 'second' });
 }
 
-async function probeField(prober: Prober, template: string, item: string): Promise<void> {
+async function probeField(prober: ProbeRunner, template: string, item: string): Promise<void> {
   const field = await prober.send({
     template: `${template}/*/fullname`,
     path: `${item}/fullname`,
@@ -79,10 +79,10 @@ async function probeField(prober: Prober, template: string, item: string): Promi
       'users.enable, users.disable and containment write one field.',
     );
   const flag = await prober.send({ template: `${template}/*/enabled`, path: `${item}/enabled`, method: 'PUT', body: { enabled: false } });
-  prober.note(isCarriedOut(flag) ? 'A truth value is also accepted as true or false.' : 'Truth values are accepted as text only.');
+  prober.note(isCarriedOut(flag) ? 'A boolean is also accepted as true or false.' : 'Booleans are accepted as text only.');
 }
 
-async function probeRole(prober: Prober): Promise<void> {
+async function probeRole(prober: ProbeRunner): Promise<void> {
   const collection = { label: 'the user role', path: ROLES, template: ROLES, keyField: 'name' };
   await withItem(prober, collection, {}, async (item) => {
     const before = await prober.get(`${ROLES}/*`, { path: item });
@@ -102,7 +102,7 @@ async function probeRole(prober: Prober): Promise<void> {
 }
 
 /** A write of the values that are there already, as if somebody else had changed them. */
-async function probeTags(prober: Prober, item: string, body: JsonObject): Promise<void> {
+async function probeTags(prober: ProbeRunner, item: string, body: JsonObject): Promise<void> {
   const reply = await prober.send({ template: `${ROLES}/*#other-tag`, path: item, method: 'PUT', body, ifMatch: '"conformance"' });
   if (isCarriedOut(reply)) prober.found('etags', false);
   else if (reply.status === 412 || reply.isSuccess) prober.found('etags', true);
@@ -110,7 +110,12 @@ async function probeTags(prober: Prober, item: string, body: JsonObject): Promis
 }
 
 /** Creates an item, runs the probes, and removes the item whatever happens. */
-async function withItem(prober: Prober, collection: Collection, values: JsonObject, work: (item: string) => Promise<void>): Promise<void> {
+async function withItem(
+  prober: ProbeRunner,
+  collection: Collection,
+  values: JsonObject,
+  work: (item: string) => Promise<void>,
+): Promise<void> {
   const { path, template, keyField, label } = collection;
   if (prober.pacer.remaining < MAX_REQUESTS_FOR_ITEM) return prober.skip(`writes of ${label}`, 'too few requests are left');
   const name = `Conformance-${randomName()}`;
@@ -128,7 +133,7 @@ async function withItem(prober: Prober, collection: Collection, values: JsonObje
     filedName = (await findName(prober, collection, name)) ?? name;
     if (filedName !== name)
       prober.note('A created item has another name than the one that was sent.', 'Writes find it under the new name.');
-    const item = `${path}/${encodeSegment(filedName)}`;
+    const item = `${path}/${encodePathSegment(filedName)}`;
     await work(item);
     readRefusal(prober, await prober.send({ template: template + AGAIN, path, method: 'POST', body: { ...body, [keyField]: filedName } }));
   } finally {
@@ -136,9 +141,9 @@ async function withItem(prober: Prober, collection: Collection, values: JsonObje
   }
 }
 
-async function removeItem(prober: Prober, collection: Collection, name: string): Promise<void> {
+async function removeItem(prober: ProbeRunner, collection: Collection, name: string): Promise<void> {
   const { path, template, label } = collection;
-  const item = `${path}/${encodeSegment(name)}`;
+  const item = `${path}/${encodePathSegment(name)}`;
   const remove = (suffix: string): Promise<ProbeResponse> =>
     prober.cleanUp({ template: `${template}/*${suffix}`, path: item, method: 'DELETE' });
   const removed = await remove('');
@@ -162,14 +167,14 @@ async function removeItem(prober: Prober, collection: Collection, name: string):
 }
 
 /** Returns the listed name of the item, whatever its case. */
-async function findName(prober: Prober, { path, template }: Collection, name: string): Promise<string | undefined> {
-  const item = await prober.get(`${template}/*`, { path: `${path}/${encodeSegment(name)}` });
+async function findName(prober: ProbeRunner, { path, template }: Collection, name: string): Promise<string | undefined> {
+  const item = await prober.get(`${template}/*`, { path: `${path}/${encodePathSegment(name)}` });
   if (item.isSuccess) return name;
   return nameInList(await prober.get(template, { path }), name);
 }
 
-/** Like `findName`, but also works after the check was canceled. */
-async function findListedName(prober: Prober, { path, template }: Collection, name: string): Promise<string | undefined> {
+/** Finds the name of the created item, also after the check was canceled. */
+async function findListedName(prober: ProbeRunner, { path, template }: Collection, name: string): Promise<string | undefined> {
   return nameInList(await prober.cleanUp({ template: `${template}#removed`, path, method: 'GET' }), name);
 }
 
@@ -179,24 +184,24 @@ function nameInList({ document }: ProbeResponse, name: string): string | undefin
   return names.find((one): one is string => typeof one === 'string' && one.toLowerCase() === name.toLowerCase());
 }
 
-function readCreation(prober: Prober, created: ProbeResponse): void {
+function readCreation(prober: ProbeRunner, created: ProbeResponse): void {
   readContentType(prober, created);
   readEnvelope(prober, created);
   if ([200, 201, 204].includes(created.status)) prober.found('createStatus', created.status);
 }
 
-function readUpdate(prober: Prober, update: ProbeResponse): void {
+function readUpdate(prober: ProbeRunner, update: ProbeResponse): void {
   if (!isCarriedOut(update)) return;
   readContentType(prober, update);
   if ([200, 201, 204].includes(update.status)) prober.found('updateStatus', update.status);
 }
 
-function readContentType(prober: Prober, { status, contentType }: ProbeResponse): void {
+function readContentType(prober: ProbeRunner, { status, contentType }: ProbeResponse): void {
   if (status === 204) prober.found('noContentType', contentType.startsWith('application/json'));
 }
 
 /** Returns the result envelope of a success. */
-function readEnvelope(prober: Prober, { document }: ProbeResponse): void {
+function readEnvelope(prober: ProbeRunner, { document }: ProbeResponse): void {
   const { result } = document;
   if (!isObject(result)) return;
   const [info, warnings] = [listOf(result, 'info'), listOf(result, 'warnings')];
@@ -210,7 +215,7 @@ function readEnvelope(prober: Prober, { document }: ProbeResponse): void {
   else if (text.startsWith('The operation succeeded')) prober.found('successText', 'long');
 }
 
-function readRefusal(prober: Prober, refused: ProbeResponse): void {
+function readRefusal(prober: ProbeRunner, refused: ProbeResponse): void {
   if (isCarriedOut(refused)) {
     prober.note('A second creation with the same name succeeds.', 'users.create and config.create may overwrite an item.');
     return;
@@ -221,7 +226,7 @@ function readRefusal(prober: Prober, refused: ProbeResponse): void {
 }
 
 /** Returns a field that the appliance changed by itself. */
-function readImplicitChange(prober: Prober, before: JsonObject, after: JsonObject, sent: JsonObject): void {
+function readImplicitChange(prober: ProbeRunner, before: JsonObject, after: JsonObject, sent: JsonObject): void {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   const changed = [...keys].find((key) => {
     const expected = sent[key] ?? before[key];

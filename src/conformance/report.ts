@@ -6,27 +6,29 @@ import {
   SESSION_LIST_KEYS,
   DOCUMENTED_SYSTEM_INFORMATION,
   DOCUMENTED_TREE_KEYS,
-  VARYING_KEY_PATTERN,
+  IGNORED_KEY_PATTERN,
 } from './documented';
-import { templateOf } from './probe-services';
+import { toEndpointTemplate } from './probe-services';
 import { formatEndpointName, type ConformanceProfile, type ProfileEndpoint } from './profile';
-import type { Prober } from './prober';
+import type { ProbeRunner } from './probe-runner';
 import { parseKindsWithoutNull, type ProfileKeys } from './response-shape';
 import { UNPROBED_VARIANTS, APPLIANCE_TRAITS } from './traits';
 
 const LOCAL_USER_PATH = '/api/v1/configuration/authentication/auth-servers/auth-server/*/local/users/user/*';
 const DOCUMENTED_KEYS: ReadonlyMap<string, ProfileKeys> = new Map([
-  ...[DOCUMENTED_SYSTEM_INFORMATION, DOCUMENTED_HEALTH, ...OTHER_DOCUMENTED_READS].map((read) => [templateOf(read), read.keys] as const),
+  ...[DOCUMENTED_SYSTEM_INFORMATION, DOCUMENTED_HEALTH, ...OTHER_DOCUMENTED_READS].map(
+    (read) => [toEndpointTemplate(read), read.keys] as const,
+  ),
   ...Object.entries(DOCUMENTED_TREE_KEYS),
   [SESSIONS_PATH, SESSION_LIST_KEYS],
   [LOCAL_USER_PATH, LOCAL_USER_KEYS],
 ]);
 
-export interface ConformanceReportInput {
-  readonly prober: Prober;
+interface ConformanceReportInput {
+  readonly prober: ProbeRunner;
   readonly profile: ConformanceProfile;
   readonly hasWrites: boolean;
-  /** Why the check ended early. */
+  /** The reason why the check ended early. */
   readonly failure: string | undefined;
 }
 
@@ -104,7 +106,7 @@ function describeKeys({ keys }: ProfileEndpoint, documented: ProfileKeys): strin
   const parents = Object.keys(documented);
   const further = Object.keys(keys).filter(
     (path) =>
-      !VARYING_KEY_PATTERN.test(path) &&
+      !IGNORED_KEY_PATTERN.test(path) &&
       documented[path] === undefined &&
       !parents.some((one) => one.startsWith(`${path}/`)) &&
       !path.endsWith('[]'),

@@ -1,6 +1,6 @@
 import { isObject } from '../model/json';
 
-export type ValueKind = 'null' | 'boolean' | 'number' | 'text' | 'object' | 'array';
+type ValueKind = 'null' | 'boolean' | 'number' | 'text' | 'object' | 'array';
 
 /** Paths of keys with their kinds, such as `users/[]/name: text`. `|` separates kinds; `?` marks a key that some items lack. */
 export type ProfileKeys = Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ function getValueKind(value: unknown): ValueKind {
   return isObject(value) ? 'object' : 'text';
 }
 
-/** Kinds of a value and of everything below it, merged over all values that were added. Holds no value. */
+/** The kinds of a value and of everything below it, merged from all added values. It stores no value itself. */
 export class ResponseShape {
   readonly #kinds = new Set<ValueKind>();
   #objects = 0;

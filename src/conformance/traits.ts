@@ -1,7 +1,7 @@
 import type { VariantValue } from './profile';
 
 /** One way in which appliances differ, for the report. */
-export interface ApplianceTrait {
+interface ApplianceTrait {
   /** What the check asks. */
   readonly question: string;
   /** The documented behavior. */

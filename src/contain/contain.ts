@@ -6,7 +6,7 @@ import { readText, type JsonObject } from '../model/json';
 import type { RecordSigner } from '../model/record-signer';
 import { safeMessage, trusted } from '../model/safe-message';
 import { isPastContainmentEnd, forgetContainmentEnd, recordContainmentEnd } from './containment-end';
-import { createNameMatcher, findSimilarNames, NAME_MATCH_MODES, type NameMatch } from '../model/user-names';
+import { createNameMatcher, findSimilarNames, NAME_MATCH_MODES, type NameMatchMode } from '../model/user-names';
 import { getSubjectName, type ContainedAccount, type ContainmentRecord } from './containment-record';
 import { readContainments, getContainmentStores, type StoredContainment, type ContainmentStore } from './containment-store';
 
@@ -15,7 +15,7 @@ const CONCURRENCY = 8;
 
 /** The actions that a containment performs at an appliance. All of them reject with a `GatewayError`. */
 export interface ContainmentActions {
-  /** The hash of the appliance. */
+  /** The hash that identifies the appliance. */
   readonly appliance: string;
   /** Signs the records in folders. */
   readonly signer?: RecordSigner | undefined;
@@ -39,9 +39,9 @@ export interface ContainmentActions {
 }
 
 /** A contained person or address. */
-export type ContainedSubject = Pick<ContainmentRecord, 'name' | 'match' | 'source-ip'>;
+type ContainedSubject = Pick<ContainmentRecord, 'name' | 'match' | 'source-ip'>;
 
-export interface ContainRequest extends ContainedSubject {
+interface ContainRequest extends ContainedSubject {
   readonly servers: readonly string[];
   readonly minutes: number;
   readonly folder?: string | undefined;
@@ -154,7 +154,7 @@ async function assertMaxPeople(request: ContainRequest, otherCount: number, acti
 }
 
 /** Returns the wider of two name comparisons: a second containment must not let anybody in. */
-function toMatch(first: NameMatch = 'exact', second: NameMatch = 'exact'): { match?: NameMatch } {
+function toMatch(first: NameMatchMode = 'exact', second: NameMatchMode = 'exact'): { match?: NameMatchMode } {
   const match = NAME_MATCH_MODES.indexOf(first) > NAME_MATCH_MODES.indexOf(second) ? first : second;
   return match === 'exact' ? {} : { match };
 }
@@ -232,10 +232,10 @@ async function endSessions(
 }
 
 /** Which containment to end. `match` says how the name is compared. */
-export interface ReleaseRequest {
+interface ReleaseRequest {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
-  readonly match?: NameMatch;
+  readonly match?: NameMatchMode;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { coordinationKey } from '../model/coordination';
 import { isObject } from '../model/json';
-import { NAME_MATCH_MODES, type NameMatch } from '../model/user-names';
+import { NAME_MATCH_MODES, type NameMatchMode } from '../model/user-names';
 
 /**
  * A local account that was enabled when the person was contained. `wanted`: it is not disabled yet. `sending`: the request to disable it may
@@ -19,7 +19,7 @@ export interface ContainmentRecord {
   readonly appliance: string;
   readonly name?: string;
   /** How the name is compared; exactly if missing. */
-  readonly match?: NameMatch;
+  readonly match?: NameMatchMode;
   readonly 'source-ip'?: string;
   readonly accounts: readonly ContainedAccount[];
   /** Number of sessions that were ended since the containment started. */

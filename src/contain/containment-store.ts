@@ -6,14 +6,14 @@ import type { RecordSigner } from '../model/record-signer';
 import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
 import { readJsonFile } from '../files/read-json-file';
-import { AtomicFile, removeStalePartials, syncFolder } from '../files/atomic-file';
+import { AtomicFile, removeStalePartialFiles, syncFolderToDisk } from '../files/atomic-file';
 import { retryWhileLocked } from '../files/retry-locked';
 import { withLockFile } from '../files/lock-file';
 import { isContainmentRecord, type ContainmentRecord } from './containment-record';
 import { createProcessMap } from '../model/process-state';
 
 /** The records of a store. An error in one file does not hide the others. */
-export interface ContainmentStoreContents {
+interface ContainmentStoreContents {
   readonly records: readonly ContainmentRecord[];
   readonly fault?: GatewayError | undefined;
 }
@@ -100,8 +100,8 @@ class FolderStore implements ContainmentStore {
       await partial.write(Buffer.from(`${JSON.stringify(this.#sign(record), null, 2)}\n`, 'utf8'));
       await partial.close(true);
       await partial.commit();
-      await syncFolder(this.#folder);
-      await removeStalePartials(target);
+      await syncFolderToDisk(this.#folder);
+      await removeStalePartialFiles(target);
     } catch (error) {
       await partial?.discard();
       throw toFileError(error, target, 'written');
@@ -112,7 +112,7 @@ class FolderStore implements ContainmentStore {
     const file = join(this.#folder, toRecordFileName(id));
     try {
       await retryWhileLocked(() => rm(file));
-      await syncFolder(this.#folder);
+      await syncFolderToDisk(this.#folder);
       return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;

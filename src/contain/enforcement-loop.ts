@@ -16,7 +16,7 @@ export type ContainEvent = { readonly id: string; readonly name?: string; readon
 
 /** A node or script that enforces containments. One participant acts for all of the same appliance. */
 export interface EnforcementParticipant {
-  /** The hash of the appliance. */
+  /** The hash that identifies the appliance. */
   readonly appliance: string;
   /** Seconds between two polls. */
   readonly every: number;

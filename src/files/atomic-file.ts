@@ -10,7 +10,7 @@ const openPaths = new Set<string>();
 let count = 0;
 
 /** Identifies this machine in file names. */
-export const HOST_HASH = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
+export const HOST_NAME_HASH = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 const SUFFIX = /\.([0-9a-f]{8})-(\d+)-\d+\.partial$/;
 /** Time after which a file of another machine counts as stale. The next nightly run removes it. */
 const FOREIGN_STALE_MS = 12 * 3_600_000;
@@ -34,7 +34,7 @@ export class AtomicFile {
 
   /** Creates the file with access for its owner only, because configurations hold secrets. */
   static async create(target: string): Promise<AtomicFile> {
-    const path = `${target}.${HOST_HASH}-${process.pid}-${++count}.partial`;
+    const path = `${target}.${HOST_NAME_HASH}-${process.pid}-${++count}.partial`;
     openPaths.add(path);
     try {
       return new AtomicFile(target, path, await open(path, 'wx', 0o600));
@@ -73,7 +73,7 @@ export class AtomicFile {
 }
 
 /** Makes renames durable. Windows and some network shares cannot sync folders. */
-export async function syncFolder(folder: string): Promise<void> {
+export async function syncFolderToDisk(folder: string): Promise<void> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(folder, 'r');
@@ -86,22 +86,22 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Returns the target name of a partial file, or undefined for other names. */
-export function parsePartialTarget(name: string): string | undefined {
+export function parsePartialFileTarget(name: string): string | undefined {
   return SUFFIX.test(name) ? name.replace(SUFFIX, '') : undefined;
 }
 
 /** Lists the partial files in a folder whose process has ended. */
-export async function findStalePartials(folder: string): Promise<string[]> {
+export async function findStalePartialFiles(folder: string): Promise<string[]> {
   const names = await readdir(folder);
   const isStale = await mapConcurrently(names, CHECK_CONCURRENCY, (name) => isStalePartial(folder, name));
   return names.filter((_name, index) => isStale[index]);
 }
 
 /** Removes partial files of a killed process for this target. Never rejects, because cleaning up is optional. */
-export async function removeStalePartials(target: string): Promise<void> {
+export async function removeStalePartialFiles(target: string): Promise<void> {
   const folder = dirname(target);
-  const names = await findStalePartials(folder).catch(() => []);
-  const stale = names.filter((name) => parsePartialTarget(name) === basename(target));
+  const names = await findStalePartialFiles(folder).catch(() => []);
+  const stale = names.filter((name) => parsePartialFileTarget(name) === basename(target));
   await Promise.all(stale.map((name) => removeFile(join(folder, name)).catch(() => undefined)));
 }
 
@@ -109,12 +109,12 @@ async function isStalePartial(folder: string, name: string): Promise<boolean> {
   const [, host, pid] = SUFFIX.exec(name) ?? [];
   if (host === undefined) return false;
   const path = join(folder, name);
-  return !openPaths.has(path) && (await isOwnerGone(path, host, Number(pid)));
+  return !openPaths.has(path) && (await isOwnerProcessGone(path, host, Number(pid)));
 }
 
 /** True when the writing process has ended. For another machine: when the file has not changed for half a day. */
-export async function isOwnerGone(path: string, host: string, pid: number): Promise<boolean> {
-  if (host === HOST_HASH && (pid === process.pid || !isProcessAlive(pid))) return true;
+export async function isOwnerProcessGone(path: string, host: string, pid: number): Promise<boolean> {
+  if (host === HOST_NAME_HASH && (pid === process.pid || !isProcessAlive(pid))) return true;
   const { mtimeMs } = await lstat(path).catch(() => ({ mtimeMs: Date.now() }));
   return Date.now() - mtimeMs > FOREIGN_STALE_MS;
 }

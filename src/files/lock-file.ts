@@ -4,11 +4,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 import type { RecordSigner } from '../model/record-signer';
-import { HOST_HASH, isProcessAlive } from './atomic-file';
+import { HOST_NAME_HASH, isProcessAlive } from './atomic-file';
 import { readRegularFile } from './open-regular-file';
 import { removeFile } from './retry-locked';
 
-const OWN_HOLDER = `${HOST_HASH}-${process.pid}`;
+const OWN_HOLDER = `${HOST_NAME_HASH}-${process.pid}`;
 const heldLocks = new Set<string>();
 const RETRY_MS = 50;
 const MAX_WAIT_MS = 60_000;
@@ -42,7 +42,11 @@ async function acquireLock(file: string, signer: RecordSigner | undefined): Prom
     try {
       const handle = await open(file, 'wx', 0o600);
       heldLocks.add(file);
-      await handle.write(signer ? `${OWN_HOLDER} ${signCode(file, OWN_HOLDER, signer)}` : OWN_HOLDER).finally(() => handle.close());
+      try {
+        await handle.write(signer ? `${OWN_HOLDER} ${signCode(file, OWN_HOLDER, signer)}` : OWN_HOLDER);
+      } finally {
+        await handle.close();
+      }
       return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
@@ -69,7 +73,7 @@ async function isStale(file: string): Promise<boolean> {
   const holder = (await readHolder(file)).split(' ')[0] ?? '';
   if (holder === OWN_HOLDER) return !heldLocks.has(file);
   const [host, pid] = holder.split('-');
-  if (host === HOST_HASH && Number(pid) > 0) return !isProcessAlive(Number(pid));
+  if (host === HOST_NAME_HASH && Number(pid) > 0) return !isProcessAlive(Number(pid));
   return Date.now() - stats.mtimeMs > (holder === '' ? EMPTY_LOCK_GRACE_MS : HOLDER_TTL_MS);
 }
 

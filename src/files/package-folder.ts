@@ -5,7 +5,7 @@ import { isObject } from '../model/json';
 const PACKAGE = '@gateway-admin/node-red';
 
 /** This package's folder and release. Compiled code, bundled code and sources are at different depths below it. */
-export interface PackageLocation {
+interface PackageLocation {
   readonly folder: string;
   readonly version: string;
 }

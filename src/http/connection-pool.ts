@@ -2,29 +2,29 @@ import type { Dispatcher } from 'undici';
 
 /** Receives the events of one exchange from its connection. */
 export interface ResponseHandler extends Dispatcher.DispatchHandler {
-  /** `controller` is undefined when no connection accepted the request. */
+  /** Ends the exchange with an error. `controller` is undefined when no connection accepted the request. */
   onResponseError(controller: Dispatcher.DispatchController | undefined, error: unknown): void;
-  /** True when the caller no longer needs a response. */
+  /** Whether the caller no longer needs a response. */
   readonly isSettled: boolean;
-  /** Set when a connection is reserved for this exchange. */
+  /** Whether a connection is reserved for this exchange. */
   hasConnection?: boolean;
-  /** The handler calls this once, after its last event. */
+  /** Called once by the handler, after its last event. */
   onDone: () => void;
   /** Reads the rest of a paused response because its socket has ended. `end` resolves to how it ended. */
-  finishEarly(end: Promise<StreamEnd>): void;
+  finishEarly(end: Promise<ConnectionEnd>): void;
 }
 
 /** `reset`: the connection was reset, although Node.js reports an ordinary end (see `readStreamEnd`). */
-export type StreamEnd = 'finished' | 'reset';
+export type ConnectionEnd = 'finished' | 'reset';
 
 /** Socket events that a client reports before undici handles them. */
 export interface SocketEvents {
   readonly onOpen: () => void;
-  readonly onEnd: (end: Promise<StreamEnd>) => void;
+  readonly onEnd: (end: Promise<ConnectionEnd>) => void;
 }
 
 /** Creates a client with a single connection. */
-export type CreateClient = (events: SocketEvents) => Pick<Dispatcher, 'dispatch' | 'destroy'>;
+type CreateClient = (events: SocketEvents) => Pick<Dispatcher, 'dispatch' | 'destroy'>;
 
 interface QueuedRequest {
   readonly options: Dispatcher.DispatchOptions;
@@ -142,7 +142,7 @@ export class ConnectionPool {
 interface Connection {
   readonly client: ReturnType<CreateClient>;
   handler: ResponseHandler | undefined;
-  /** Created once, because each exchange needs them. */
+  /** Callbacks that are created once, because each exchange needs them. */
   readonly onDone: () => void;
   readonly onRested: () => void;
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import type { buildConnector, Pool } from 'undici';
-import { ConnectionPool, type SocketEvents, type StreamEnd } from './connection-pool';
-import { basicAuthorization } from './exchange';
+import type { buildConnector, Client, Dispatcher, Pool } from 'undici';
+import { ConnectionPool, type SocketEvents, type ConnectionEnd } from './connection-pool';
+import { createBasicAuthorizationHeader } from './exchange';
 import { CONNECT_TIMEOUT_MS } from './shared-pool';
+import { replaceBuffersByDigests } from '../model/buffer-digest';
 import { GatewayError } from '../model/error';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
 import { safeMessage } from '../model/safe-message';
@@ -37,14 +38,12 @@ export async function createConnectionPool(
   };
   // This package enforces its own time limits, because the timers of undici are coarse.
   const common = {
-    connections: 1,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  // A pool of one replaces a client that failed to connect; a plain client would not retry.
   if (!proxy) {
     // A shared connector lets new connections resume the TLS session of earlier ones.
     const connectTls = undici.buildConnector(connect);
@@ -53,10 +52,17 @@ export async function createConnectionPool(
       origin.startsWith('https:') ? connectThrough(connectTcp, connectTls, watch) : connectTcp;
     return new ConnectionPool(limit, (events) => {
       const watch: SocketWatch = { ...events, tcpSocket: undefined };
-      return new undici.Pool(origin, { ...common, connect: withSocketEvents(connector(watch), watch) });
+      return new RenewableClient(() => new undici.Client(origin, { ...common, connect: withSocketEvents(connector(watch), watch) }));
     });
   }
-  const proxyOptions = { ...common, uri: proxy.url, ...proxyToken(proxy), requestTls: connect, proxyTls: { timeout: connect.timeout } };
+  const proxyOptions = {
+    ...common,
+    connections: 1,
+    uri: proxy.url,
+    ...proxyToken(proxy),
+    requestTls: connect,
+    proxyTls: { timeout: connect.timeout },
+  };
   const connectTcp = undici.buildConnector({ timeout: connect.timeout });
   return new ConnectionPool(limit, (events) => {
     const watch: SocketWatch = { ...events, tcpSocket: undefined };
@@ -71,6 +77,39 @@ export async function createConnectionPool(
     };
     return new undici.ProxyAgent({ ...proxyOptions, factory, clientFactory });
   });
+}
+
+/**
+ * Replaces a client that failed to connect, because a plain client would not retry. A pool of one in undici does the same, but its queue takes
+ * 16 kB, which is half of the memory of a connection.
+ */
+class RenewableClient {
+  readonly #create: () => Client;
+  #client: Client | undefined;
+  #isDestroyed = false;
+
+  constructor(create: () => Client) {
+    this.#create = create;
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    return this.#renew().dispatch(options, handler);
+  }
+
+  async destroy(): Promise<void> {
+    this.#isDestroyed = true;
+    // A destroyed client rejects later requests.
+    await this.#renew().destroy();
+  }
+
+  #renew(): Client {
+    if (this.#client) return this.#client;
+    const client = this.#create();
+    client.once('connectionError', () => {
+      if (this.#client === client && !this.#isDestroyed) this.#client = undefined;
+    });
+    return (this.#client = client);
+  }
 }
 
 /** The events of one connection, and the TCP socket below its TLS layers. */
@@ -140,7 +179,7 @@ function watchSocket(socket: Socket, tcpSocket: Socket, onEnd: SocketEvents['onE
  * Tells a reset from an ordinary end. When a reset arrives with the last bytes, libuv reports an end (POLLHUP after a partial read) and the
  * error stays pending in the socket. An empty write sends nothing, but returns that error.
  */
-function readStreamEnd(tcpSocket: Socket): Promise<StreamEnd> {
+function readStreamEnd(tcpSocket: Socket): Promise<ConnectionEnd> {
   return new Promise((resolve) => {
     tcpSocket.write('', (error) => resolve(error ? 'reset' : 'finished'));
   });
@@ -154,7 +193,9 @@ const contextRegistry = new FinalizationRegistry<string>((name) => {
 
 function getSecureContext(options: Record<string, unknown>): SecureContext {
   // The options hold keys and passphrases, so the map stores only a hash of them.
-  const key = createHash('sha256').update(JSON.stringify(options)).digest('hex');
+  const key = createHash('sha256')
+    .update(JSON.stringify(replaceBuffersByDigests(options)))
+    .digest('hex');
   const cached = secureContexts.get(key)?.deref();
   if (cached) return cached;
   const context = createContext(options);
@@ -186,5 +227,5 @@ function createContext(options: Record<string, unknown>): SecureContext {
 }
 
 function proxyToken({ username, password }: ProxySettings): { token?: string } {
-  return username ? { token: basicAuthorization(username, password ?? '') } : {};
+  return username ? { token: createBasicAuthorizationHeader(username, password ?? '') } : {};
 }

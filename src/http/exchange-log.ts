@@ -8,7 +8,7 @@ export interface ExchangeLogEntry {
   readonly method: string;
   /** Interface words; every other path segment is `*`. */
   readonly path: string;
-  /** Null when no response arrived. */
+  /** Status of the response; null when no response arrived. */
   readonly status: number | null;
   /** Error that ended the exchange without a response. */
   readonly code: ErrorCode | null;
@@ -17,7 +17,7 @@ export interface ExchangeLogEntry {
 }
 
 /** The stored form of an entry; converting it later keeps each request cheap. */
-export interface RawLogEntry {
+interface RawLogEntry {
   readonly at: number;
   readonly method: string;
   readonly path: string;
@@ -26,7 +26,7 @@ export interface RawLogEntry {
 }
 
 export const MAX_LOGGED_EXCHANGES = 200;
-/** Longer paths are stored as templates to bound memory. */
+/** Maximum length of a stored path. Longer paths are stored as templates to limit the memory. */
 const MAX_RAW_PATH_LENGTH = 1000;
 
 /** The latest exchanges of one gateway, oldest first. */

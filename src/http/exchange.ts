@@ -33,6 +33,6 @@ export interface Reply {
 }
 
 /** Returns a Basic Authorization header in UTF-8. */
-export function basicAuthorization(username: string, password: string): string {
+export function createBasicAuthorizationHeader(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }

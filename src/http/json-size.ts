@@ -16,9 +16,9 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 
-/** Secret, so that nobody can make different keys look the same. */
+/** A random factor of the hash, so that nobody can construct different keys with the same hash. */
 const HASH_FACTOR = randomInt(1 << 24, 1 << 30) * 2 + 1;
-/** Of the hash of a key. With 100,000 keys, one in 80 is taken for another one. */
+/** Number of bits in the hash of a key. With 100,000 keys, one in 80 is mistaken for another one. */
 const HASH_BITS = 22;
 
 /** Errors: `LIMIT` for a JSON document with so many values or keys that parsing it would block the process for seconds. */
@@ -48,14 +48,14 @@ function countSeparators(bytes: Buffer): number {
   return count;
 }
 
-interface JsonScan {
+interface JsonElementOffsets {
   /** Number of separators outside texts. */
   readonly values: number;
   /** Number of different keys, by their hashes. */
   readonly keys: number;
 }
 
-function scanOutsideTexts(bytes: Buffer): JsonScan {
+function scanOutsideTexts(bytes: Buffer): JsonElementOffsets {
   const seen = new Uint8Array(1 << (HASH_BITS - 3));
   let values = 0;
   let keys = 0;
@@ -81,7 +81,7 @@ function scanOutsideTexts(bytes: Buffer): JsonScan {
   return { values, keys };
 }
 
-/** Whether the text that ends here is a key. */
+/** Whether the text that ends at this position is a key. */
 function isBeforeColon(bytes: Buffer, end: number): boolean {
   let at = end;
   while ((bytes[at] ?? COLON) <= SPACE) at++;

@@ -88,7 +88,7 @@ export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: stri
   }
   if (stage === 'answering')
     return new GatewayError('BAD_RESPONSE', safeMessage`The answer of ${trusted(host)} was cut short (${reason}).`, details);
-  if (isPlainHttp) return plainHttpError(host, reason);
+  if (isPlainHttp) return createPlainHttpError(host, reason);
   if (system.startsWith('HPE_') || system === 'UND_ERR_HEADERS_OVERFLOW') {
     return createError('BAD_RESPONSE', `{host} did not answer with HTTP (${system}). Check the port in the URL.`);
   }
@@ -113,7 +113,7 @@ function describeProxyFault(proxy: string, host: string, system: string, message
 }
 
 /** Creates the error for a TLS server that was called over plain HTTP: it hangs up, or sends a TLS alert or a page that says so. */
-export function plainHttpError(host: string, reason: SafeMessage | string = trusted('400')): GatewayError {
+export function createPlainHttpError(host: string, reason: SafeMessage | string = trusted('400')): GatewayError {
   const words = safeMessage`${trusted(host)} did not answer plain HTTP (${reason}). If this is an HTTPS port, the URL must begin with https://.`;
   return new GatewayError('CONNECTION', words, { sent: true });
 }

@@ -10,13 +10,13 @@ export function parseObject(reply: Reply): JsonObject {
     parsed = reply.body.json();
   } catch (thrown) {
     if (thrown instanceof GatewayError) throw thrown;
-    throw badResponseError(
+    throw createBadResponseError(
       reply,
       safeMessage`The appliance answered ${trusted(describeBody(reply))} instead of JSON (status ${reply.status}).`,
     );
   }
   if (!isObject(parsed))
-    throw badResponseError(reply, safeMessage`The appliance answered JSON that is not an object (status ${reply.status}).`);
+    throw createBadResponseError(reply, safeMessage`The appliance answered JSON that is not an object (status ${reply.status}).`);
   return parsed;
 }
 
@@ -27,6 +27,6 @@ function describeBody(reply: Reply): string {
   return 'something unreadable or truncated';
 }
 
-export function badResponseError(reply: Reply, message: SafeMessage): GatewayError {
+export function createBadResponseError(reply: Reply, message: SafeMessage): GatewayError {
   return new GatewayError('BAD_RESPONSE', message, { status: reply.status, sent: true });
 }

@@ -1,14 +1,13 @@
 import { X509Certificate } from 'node:crypto';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
-import { LISTEN_ONCE, type AbortSignalLike } from '../model/abort';
+import { LISTEN_ONCE_OPTION, type AbortSignalLike } from '../model/abort';
 import { GatewayError } from '../model/error';
 import type { PeerCertificateInfo, CertificateInfo } from '../model/peer-certificate';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
-import { basicAuthorization } from './exchange';
+import { createBasicAuthorizationHeader } from './exchange';
 import { toNetworkError } from './network-error';
 
 /** Address of the other side of a handshake. */
@@ -67,7 +66,7 @@ export async function fetchPeerCertificates(
     }, timeoutMs);
     rejectAborted = () => reject(new GatewayError('ABORTED', 'Canceled before the TLS handshake was complete.', { sent: false }));
     if (signal?.aborted) rejectAborted();
-    signal?.addEventListener('abort', rejectAborted, LISTEN_ONCE);
+    signal?.addEventListener('abort', rejectAborted, LISTEN_ONCE_OPTION);
   });
   try {
     const performHandshake = async (): Promise<Handshake> => {
@@ -123,14 +122,15 @@ function openTunnel(proxy: ProxySettings, destination: string, openSockets: { de
   const proxyPassword = proxy.password ?? decodeURIComponent(password);
   const isHttps = protocol === 'https:';
   return new Promise((resolve, reject) => {
-    const request = (isHttps ? httpsRequest : httpRequest)({
+    const { request: sendRequest } = process.getBuiltinModule(isHttps ? 'node:https' : 'node:http');
+    const request = sendRequest({
       host: hostname.replace(/^\[|\]$/g, ''),
       port: port || (isHttps ? 443 : 80),
       method: 'CONNECT',
       path: destination,
       headers: {
         host: destination,
-        ...(proxyUsername && { 'proxy-authorization': basicAuthorization(proxyUsername, proxyPassword) }),
+        ...(proxyUsername && { 'proxy-authorization': createBasicAuthorizationHeader(proxyUsername, proxyPassword) }),
       },
     });
     openSockets.push(request);
@@ -168,7 +168,7 @@ function readHandshake(secure: TLSSocket): Handshake {
   return { certificates: [first, ...others], trusted: secure.authorized, protocol: secure.getProtocol() ?? '', cipher };
 }
 
-/** Node.js may omit the names. */
+/** The fields of a certificate. Node.js may omit the names. */
 type CertificateFields = Pick<X509Certificate, 'validFrom' | 'validTo' | 'fingerprint256'> &
   Partial<Pick<X509Certificate, 'subject' | 'issuer'>>;
 

@@ -1,5 +1,5 @@
 import type { AbortSignalLike } from '../model/abort';
-import { abortedError } from './response-collector';
+import { createAbortedError } from './response-collector';
 
 const WINDOW_MS = 1000;
 
@@ -41,9 +41,12 @@ export class RateLimiter {
     return this.#waiters.size;
   }
 
-  /** Returns undefined when the request may start at once. Errors: `ABORTED` when the signal or the owner cancels the wait. */
+  /**
+   * Waits for a free slot; returns undefined when the request may start at once. Errors: `ABORTED` when the signal or the owner cancels the
+   * wait.
+   */
   acquire(owner: object, signal: AbortSignalLike | undefined): Promise<void> | undefined {
-    if (signal?.aborted) return Promise.reject(abortedError(false));
+    if (signal?.aborted) return Promise.reject(createAbortedError(false));
     if (this.#waiters.size === 0 && this.#tryAcquire()) return undefined;
     return new Promise((resolve, reject) => {
       const removeWaiter = (): void => {
@@ -58,7 +61,7 @@ export class RateLimiter {
         },
         cancel: () => {
           removeWaiter();
-          reject(abortedError(false));
+          reject(createAbortedError(false));
         },
       };
       this.#waiters.add(waiter);

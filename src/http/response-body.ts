@@ -24,7 +24,7 @@ export class ResponseBody {
     return (this.#text ??= this.bytes().toString('utf8'));
   }
 
-  /** Errors: those of `JSON.parse`, and `LIMIT` for too many values. */
+  /** Parses the body as JSON. Errors: those of `JSON.parse`, and `LIMIT` for too many values. */
   json(): unknown {
     const bytes = this.bytes();
     assertParsableJson(bytes);

@@ -1,14 +1,14 @@
 import type { Dispatcher } from 'undici';
-import { LISTEN_ONCE } from '../model/abort';
+import { LISTEN_ONCE_OPTION } from '../model/abort';
 import { GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { Sink } from '../model/stream';
 import { ResponseBody } from './response-body';
-import { afterEventLoopTicks, REUSE_DELAY_TICKS, type ResponseHandler, type StreamEnd } from './connection-pool';
-import { MAX_RESPONSE_BYTES, MemoryReservation, responseTooLargeError, responseMemoryError } from './response-memory';
+import { afterEventLoopTicks, REUSE_DELAY_TICKS, type ResponseHandler, type ConnectionEnd } from './connection-pool';
+import { MAX_RESPONSE_BYTES, MemoryReservation, createResponseTooLargeError, createResponseMemoryError } from './response-memory';
 import type { DeadlineItem } from './deadline-timer';
-import { toNetworkError, plainHttpError, type ExchangeStage } from './network-error';
+import { toNetworkError, createPlainHttpError, type ExchangeStage } from './network-error';
 import type { Exchange, Reply } from './exchange';
 
 type Headers = Record<string, string | string[] | undefined>;
@@ -16,8 +16,8 @@ type Headers = Record<string, string | string[] | undefined>;
 /** Size from which parsing a body takes longer than all other work for its connection. */
 const LARGE_BODY_BYTES = 16 * 1024;
 
-/** What all exchanges with one appliance share. */
-export interface EndpointState {
+/** The address and the latest response of one appliance, shared by all exchanges with it. */
+export interface ApplianceEndpoint {
   /** Host and port for error messages. */
   readonly host: string;
   readonly isPlainHttp: boolean;
@@ -38,24 +38,24 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
   #stage: ExchangeStage = 'connecting';
   isSettled = false;
   onDone: () => void = doNothing;
-  /** True from the time when a connection is its own, although it may still have to be opened. */
+  /** Whether a connection is reserved for the exchange, even if it still has to be opened. */
   hasConnection = false;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #headers: Headers = {};
   #bytes = 0;
   #sink: Sink | undefined;
-  /** True while the sink has paused the response. */
+  /** Whether the sink has paused the response. */
   #isPaused = false;
-  /** How the connection ended; undefined while it is open. */
-  #end: Promise<StreamEnd> | undefined;
+  /** The way in which the connection ended; undefined while it is open. */
+  #end: Promise<ConnectionEnd> | undefined;
   readonly #body = new ResponseBody();
   readonly #reservation = new MemoryReservation();
   #onAbort: (() => void) | undefined;
 
   constructor(
     readonly exchange: Exchange,
-    readonly endpoint: EndpointState,
+    readonly endpoint: ApplianceEndpoint,
     readonly timeoutSeconds: number,
     readonly onSettled: (collector: ResponseCollector, outcome: number | ErrorCode) => void,
     readonly resolve: (reply: Reply) => void,
@@ -63,7 +63,7 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
   ) {
     this.startedAt = performance.now();
     this.deadline = this.startedAt + timeoutSeconds * 1000;
-    if (exchange.signal) exchange.signal.addEventListener('abort', (this.#onAbort = () => this.abort()), LISTEN_ONCE);
+    if (exchange.signal) exchange.signal.addEventListener('abort', (this.#onAbort = () => this.abort()), LISTEN_ONCE_OPTION);
   }
 
   expire(): void {
@@ -75,10 +75,10 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
   }
 
   abort(): void {
-    this.#fail(abortedError(this.#stage !== 'connecting'));
+    this.#fail(createAbortedError(this.#stage !== 'connecting'));
   }
 
-  finishEarly(end: Promise<StreamEnd>): void {
+  finishEarly(end: Promise<ConnectionEnd>): void {
     this.#end = end;
     if (this.#isPaused) this.#controller?.resume();
   }
@@ -86,7 +86,7 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // The caller aborted while the request waited for a connection, so no byte may leave.
     if (this.isSettled) {
-      controller.abort(abortedError(false));
+      controller.abort(createAbortedError(false));
       return;
     }
     this.#controller = controller;
@@ -107,7 +107,7 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
     const total = length ? Number(length) : undefined;
     const { sink } = this.exchange;
     if (sink && status < 300) this.#stream(sink, controller, total);
-    else if ((total ?? 0) > MAX_RESPONSE_BYTES) this.#fail(responseTooLargeError(this.endpoint.host));
+    else if ((total ?? 0) > MAX_RESPONSE_BYTES) this.#fail(createResponseTooLargeError(this.endpoint.host));
   }
 
   #stream(sink: Sink, controller: Dispatcher.DispatchController, total: number | undefined): void {
@@ -136,8 +136,8 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
     if (this.#sink && this.#bytes === 0 && startsLikeJson(chunk)) this.#sink = undefined;
     this.#bytes += chunk.length;
     if (this.#sink && !this.#sink.isBuffering) this.#sink.write(chunk);
-    else if (this.#bytes > MAX_RESPONSE_BYTES) this.#fail(responseTooLargeError(this.endpoint.host));
-    else if (!this.#reservation.tryReserve(chunk.length)) this.#fail(responseMemoryError(this.endpoint.host));
+    else if (this.#bytes > MAX_RESPONSE_BYTES) this.#fail(createResponseTooLargeError(this.endpoint.host));
+    else if (!this.#reservation.tryReserve(chunk.length)) this.#fail(createResponseMemoryError(this.endpoint.host));
     else if (this.#sink) this.#sink.write(chunk);
     else this.#body.add(chunk);
     if (this.#isPaused) controller.pause();
@@ -153,7 +153,7 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
     else void this.#end.then((end) => (end === 'finished' ? this.#complete() : cutShort()));
   }
 
-  /** True when only the end of the connection tells where the body ends. */
+  /** Whether only the end of the connection shows the end of the body. */
   #isDelimitedByEnd(): boolean {
     if (this.#status === 204 || this.#status === 304) return false;
     return this.#headers['content-length'] === undefined && !isChunked(this.#headers['transfer-encoding']);
@@ -165,7 +165,7 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
 
   #complete(): void {
     if (this.endpoint.isPlainHttp && this.#status === 400 && /plain HTTP/i.test(this.#body.text()))
-      this.#settle(plainHttpError(this.endpoint.host));
+      this.#settle(createPlainHttpError(this.endpoint.host));
     else if (this.#bytes < LARGE_BODY_BYTES || this.#sink) this.#settle(undefined, this.#reply());
     // The next request on this connection leaves first. The appliance then works while this process parses, which yields 50% more pages per
     // second.
@@ -244,6 +244,6 @@ function startsLikeJson(chunk: Buffer): boolean {
   return chunk.toString('latin1', 0, 64).trimStart().startsWith('{');
 }
 
-export function abortedError(sent: boolean): GatewayError {
+export function createAbortedError(sent: boolean): GatewayError {
   return new GatewayError('ABORTED', 'Canceled before completion.', { sent });
 }

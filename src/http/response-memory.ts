@@ -13,7 +13,7 @@ let reservedBytes = 0;
 export class MemoryReservation {
   #bytes = 0;
 
-  /** Returns false when the process-wide limit would be exceeded. */
+  /** Reserves memory. Returns false when the limit of the process would be exceeded. */
   tryReserve(bytes: number): boolean {
     if (reservedBytes + bytes > MAX_RESERVED_BYTES) return false;
     this.#bytes += bytes;
@@ -27,13 +27,13 @@ export class MemoryReservation {
   }
 }
 
-export function responseTooLargeError(host: string): GatewayError {
+export function createResponseTooLargeError(host: string): GatewayError {
   return limitError(
     safeMessage`The answer of ${trusted(host)} is larger than ${trusted(toMebibytes(MAX_RESPONSE_BYTES))}. Ask for a smaller part of it, or export it to a file.`,
   );
 }
 
-export function responseMemoryError(host: string): GatewayError {
+export function createResponseMemoryError(host: string): GatewayError {
   return limitError(
     safeMessage`With the answer of ${trusted(host)}, this process would hold more than ${trusted(toMebibytes(MAX_RESERVED_BYTES))} of answers. Run fewer requests at the same time.`,
   );

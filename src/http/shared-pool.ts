@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
+import { replaceBuffersByDigests } from '../model/buffer-digest';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
-import type { EndpointState } from './response-collector';
+import type { ApplianceEndpoint } from './response-collector';
 import type { ConnectionPool } from './connection-pool';
 import { RateLimiter } from './rate-limiter';
 import { createProcessMap } from '../model/process-state';
 
 /** Limits of one member of a shared pool. */
-export interface ConnectionPoolLimits {
+interface ConnectionPoolLimits {
   readonly connections: number;
   /** Requests per second; undefined means unlimited. */
   readonly rate?: number | undefined;
@@ -19,8 +20,8 @@ const pools = createProcessMap<SharedPool>('connection pools');
 
 /** Connections to one appliance that several gateways share. The strictest limits of all members apply. */
 export class SharedPool {
-  readonly endpoint: EndpointState;
-  /** Undefined when no member limits the rate. */
+  readonly endpoint: ApplianceEndpoint;
+  /** The rate limiter; undefined when no member limits the rate. */
   rateLimiter: RateLimiter | undefined;
   readonly #key: string | undefined;
   readonly #members = new Map<object, ConnectionPoolLimits>();
@@ -28,7 +29,7 @@ export class SharedPool {
   #opening: Promise<ConnectionPool> | undefined;
   #connections: ConnectionPool | undefined;
 
-  constructor(key: string | undefined, endpoint: EndpointState, create: (limit: number) => Promise<ConnectionPool>) {
+  constructor(key: string | undefined, endpoint: ApplianceEndpoint, create: (limit: number) => Promise<ConnectionPool>) {
     this.#key = key;
     this.endpoint = endpoint;
     this.#create = create;
@@ -59,7 +60,7 @@ export class SharedPool {
     void this.#opening?.then((connections) => connections.destroy()).catch(() => undefined);
   }
 
-  /** Errors: `BAD_CONFIG` when the certificate, its key or the CA cannot be used. */
+  /** Creates the pool. Errors: `BAD_CONFIG` when the certificate, its key or the CA cannot be used. */
   async open(): Promise<ConnectionPool> {
     // undici and TLS load on first use, so that Node-RED starts faster.
     const opening = (this.#opening ??= this.#create(this.#connectionLimit()));
@@ -101,7 +102,7 @@ export function getSharedPool(key: string | undefined, create: (name: string | u
   return pool;
 }
 
-/** Hashes everything that connections must have in common to be shared: the address, the way to it and the account. */
+/** Hashes the properties that connections must have in common to be shared: the address, the route to it and the account. */
 export function createPoolKey(
   accountKey: string,
   { origin, tls = {}, timeout }: CheckedSettings,
@@ -124,7 +125,7 @@ export function createPoolKey(
   return (
     createHash('sha256')
       // Connections with different connect timeouts are not shared.
-      .update(JSON.stringify([accountKey, ...connectionParts, Math.min(timeout * 1000, CONNECT_TIMEOUT_MS)]))
+      .update(JSON.stringify([accountKey, ...connectionParts.map(replaceBuffersByDigests), Math.min(timeout * 1000, CONNECT_TIMEOUT_MS)]))
       .digest('hex')
   );
 }

@@ -1,4 +1,4 @@
-import { ResponseCollector, abortedError } from './response-collector';
+import { ResponseCollector, createAbortedError } from './response-collector';
 import type { Exchange, Reply } from './exchange';
 import { DeadlineTimer } from './deadline-timer';
 import { ExchangeLog, type ExchangeLogEntry } from './exchange-log';
@@ -13,7 +13,7 @@ import type { Handshake, HostAndPort } from './peer-certificate';
 import { getSharedPool, SharedPool, createPoolKey } from './shared-pool';
 
 /** Returns the address and the certificate of a server that is started on first use. */
-export type FindDestination = () => Promise<Pick<CheckedSettings, 'origin' | 'tls'>>;
+type FindDestination = () => Promise<Pick<CheckedSettings, 'origin' | 'tls'>>;
 
 /**
  * Exchanges requests with one appliance over a bounded pool of kept-alive connections. Follows no redirects, repeats nothing and does not
@@ -25,9 +25,9 @@ export class Transport {
   readonly counters = new Counters();
   readonly exchangeLog: ExchangeLog;
   readonly #settings: CheckedSettings;
-  /** Undefined when the proxy configuration excludes this host. */
+  /** The proxy; undefined when the proxy configuration excludes this host. */
   readonly #proxy: ProxySettings | undefined;
-  /** Undefined when this transport shares no connections. */
+  /** Key of the shared pool; undefined when this transport shares no connections. */
   readonly #accountKey: string | undefined;
   readonly #onExchange: ((exchange: ExchangeLogEntry) => void) | undefined;
   readonly #findDestination: FindDestination | undefined;
@@ -80,7 +80,7 @@ export class Transport {
     return new Promise<Reply>((resolve, reject) => {
       if (this.#closed || !this.#pool) throw closedError();
       // The first call loads the client, and the caller may cancel meanwhile.
-      if (exchange.signal?.aborted) throw abortedError(false);
+      if (exchange.signal?.aborted) throw createAbortedError(false);
       const timeoutSeconds = exchange.timeoutSeconds ?? this.#settings.timeout;
       const collector = new ResponseCollector(exchange, this.#pool.endpoint, timeoutSeconds, this.#onSettled, resolve, reject);
       this.#inFlight.add(collector);
@@ -182,7 +182,7 @@ export class Transport {
   }
 }
 
-/** Literals, because an object that grows property by property is slow to create and to read. */
+/** Creates the headers as literals, because an object that grows property by property is slow. */
 function toHeaders({ authorization, body, headers }: Exchange): Record<string, string> {
   const accept = 'application/json';
   const own: Record<string, string> =

@@ -13,7 +13,7 @@ interface HostPattern {
 }
 
 /** A credential set and the address that it is sent to. */
-export interface CredentialUse {
+interface CredentialUse {
   readonly credentials: string;
   readonly url: unknown;
 }
@@ -24,6 +24,8 @@ export interface CredentialUse {
  */
 export class AllowedHosts {
   readonly #patterns: readonly HostPattern[];
+  /** The addresses of the first list. Their hosts are parsed only when a later list has another address. */
+  #urlsBySet: Map<string, Set<unknown>> | undefined;
   #hostsBySet: Map<string, Set<string>> | undefined;
 
   /** Parses host patterns. Errors: `BAD_CONFIG` for an invalid pattern. */
@@ -35,20 +37,20 @@ export class AllowedHosts {
 
   /** Allows the hosts of the first list. Later calls change nothing. */
   learn(uses: readonly CredentialUse[]): void {
-    if (this.#hostsBySet) return;
-    this.#hostsBySet = new Map();
+    if (this.#urlsBySet) return;
+    this.#urlsBySet = new Map();
     for (const { credentials, url } of uses) {
-      const host = parseHost(url)?.host;
-      if (host === undefined) continue;
-      const hosts = this.#hostsBySet.get(credentials) ?? new Set();
-      this.#hostsBySet.set(credentials, hosts.add(host));
+      const urls = this.#urlsBySet.get(credentials) ?? new Set();
+      this.#urlsBySet.set(credentials, urls.add(url));
     }
   }
 
   isAllowed({ credentials, url }: CredentialUse): boolean {
     const parsed = parseHost(url);
     if (!parsed) return false;
-    if (!this.#hostsBySet || this.#hostsBySet.get(credentials)?.has(parsed.host)) return true;
+    if (!this.#urlsBySet || this.#urlsBySet.get(credentials)?.has(url)) return true;
+    this.#hostsBySet ??= parseHosts(this.#urlsBySet);
+    if (this.#hostsBySet.get(credentials)?.has(parsed.host)) return true;
     return this.#patterns.some(
       ({ set, matches }) => (set === undefined || set === credentials) && matches(parsed.host, parsed.hostname.toLowerCase()),
     );
@@ -72,6 +74,10 @@ function parsePattern(text: string): HostPattern {
   const matchesText = createWildcardMatcher(pattern.toLowerCase());
   const hasPort = /:(\d+|\*)$/.test(pattern);
   return { set, matches: (host, hostname) => matchesText(hasPort ? host : hostname) };
+}
+
+function parseHosts(urlsBySet: ReadonlyMap<string, ReadonlySet<unknown>>): Map<string, Set<string>> {
+  return new Map(Array.from(urlsBySet, ([set, urls]) => [set, new Set([...urls].flatMap((url) => parseHost(url)?.host ?? []))]));
 }
 
 function parseHost(url: unknown): URL | undefined {

@@ -3,6 +3,7 @@ import { isObject } from '../model/json';
 import { isSecretName } from '../model/secrets';
 import { joinMessageParts, trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import { CREDENTIAL_NAMES, SETTING_KINDS } from '../model/setting-kinds';
+import { forEachInTimeSlices } from './time-slices';
 
 /** One appliance of an inventory. */
 export interface InventoryEntry {
@@ -15,7 +16,7 @@ export interface InventoryEntry {
 }
 
 /** The properties of an entry in addition to name, tags and credentials. A whole inventory rehearses, not an entry. */
-export const ENTRY_PROPERTIES: readonly string[] = [...Object.keys(SETTING_KINDS), 'tls', 'proxy'].filter(
+export const INVENTORY_ENTRY_PROPERTIES: readonly string[] = [...Object.keys(SETTING_KINDS), 'tls', 'proxy'].filter(
   (name) => name !== 'name' && name !== 'rehearsal',
 );
 
@@ -23,7 +24,7 @@ export const DEFAULT_CREDENTIAL_SET = 'default';
 export const MAX_INVENTORY_ENTRIES = 100_000;
 
 const MAX_NAME_CHARACTERS = 200;
-/** Further faults are only counted. */
+/** Maximum number of faults in an error. Further faults are only counted. */
 const MAX_REPORTED_FAULTS = 5;
 /** Matches valid names of credential sets, which become part of a path and of a variable name. */
 const SET_NAME_PATTERN = /^[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}$/;
@@ -42,7 +43,7 @@ interface Fault {
  * Checks all raw entries. `checkEntry` checks the resulting settings of one and throws a `GatewayError`. Errors: `BAD_CONFIG` with the
  * line, field and reason of each fault. It quotes names, but no other value, because a value may be a secret.
  */
-export async function readEntries(
+export async function readInventoryEntries(
   raw: readonly unknown[],
   checkEntry: (entry: InventoryEntry) => void,
   findLine: (index: number) => Promise<number | undefined> = () => Promise.resolve(undefined),
@@ -51,26 +52,26 @@ export async function readEntries(
     throw badConfig(safeMessage`The inventory has ${raw.length} appliances; the maximum is ${MAX_INVENTORY_ENTRIES}.`);
   const faults: Fault[] = [];
   const firstIndexByName = new Map<string, number>();
-  const entries = raw.map((rawEntry, index) => {
+  const entries: InventoryEntry[] = [];
+  await forEachInTimeSlices(raw, (rawEntry, index) => {
     try {
       const entry = parseEntry(rawEntry);
       const earlierIndex = firstIndexByName.get(entry.name);
       if (earlierIndex !== undefined) throw badInput(safeMessage`name: entry ${earlierIndex + 1} has the same name.`);
       firstIndexByName.set(entry.name, index);
       checkEntry(entry);
-      return entry;
+      entries.push(entry);
     } catch (thrown) {
       if (!(thrown instanceof GatewayError)) throw thrown;
       faults.push({ index, name: isObject(rawEntry) ? rawEntry.name : undefined, reason: thrown.safeMessage });
-      return undefined;
     }
   });
   if (faults.length > 0) throw await createInventoryError(faults, findLine);
-  return entries.filter((entry) => entry !== undefined);
+  return entries;
 }
 
 /** Checks the defaults of an inventory. Scripts may set `tls` and `proxy` to objects. Errors: `BAD_CONFIG`. */
-export function checkDefaults(defaults: Readonly<Record<string, unknown>>): void {
+export function checkInventoryDefaults(defaults: Readonly<Record<string, unknown>>): void {
   for (const [property, value] of Object.entries(defaults)) {
     try {
       if (property === 'name') throw badInput('name: it cannot be a default, because each appliance needs its own name.');
@@ -102,8 +103,12 @@ async function createInventoryError(
 function parseEntry(raw: unknown): InventoryEntry {
   if (!isObject(raw)) throw badInput('it is not an appliance. An appliance is an object with name and url.');
   const { name, tags, credentials, ...rest } = raw;
-  for (const [property, value] of Object.entries(rest)) checkProperty(property, value);
-  const properties = Object.fromEntries(Object.entries(rest).filter(([, value]) => hasValue(value)));
+  const properties: Record<string, unknown> = {};
+  for (const [property, value] of Object.entries(rest)) {
+    // An unknown property such as `__proto__` is an error.
+    checkProperty(property, value);
+    if (hasValue(value)) properties[property] = value;
+  }
   const set = hasValue(credentials) ? toText(credentials) : DEFAULT_CREDENTIAL_SET;
   if (set === undefined || !SET_NAME_PATTERN.test(set) || set.includes('..'))
     throw badInput('credentials: it must be the name of a credential set, with only letters, digits, spaces and _ . -.');
@@ -116,9 +121,9 @@ function checkProperty(property: string, value: unknown): void {
     throw badInput(
       safeMessage`${shortName}: it belongs in a credential set, not in the inventory. Enter the name of the set in credentials.`,
     );
-  if (!ENTRY_PROPERTIES.includes(property))
+  if (!INVENTORY_ENTRY_PROPERTIES.includes(property))
     throw badInput(
-      safeMessage`${shortName}: unknown property. Use ${trusted(['name', 'tags', 'credentials', ...ENTRY_PROPERTIES].join(', '))}.`,
+      safeMessage`${shortName}: unknown property. Use ${trusted(['name', 'tags', 'credentials', ...INVENTORY_ENTRY_PROPERTIES].join(', '))}.`,
     );
   if (hasValue(value) && toText(value) === undefined && typeof value !== 'boolean')
     throw badInput(safeMessage`${shortName}: it must be a text or a number.`);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { Gateway, type GatewayOptions } from '../gateway';
-import { sortObjectsReplacer } from '../model/json';
+import { Gateway, type GatewayOptions } from '../gateway/gateway';
+import { replaceBuffersByDigests } from '../model/buffer-digest';
+import { sortKeysReplacer } from '../model/json';
 import type { Settings } from '../model/settings';
 
 /** How long unused gateways stay open, because a deploy recreates each inventory and a file can lose an appliance for a moment. */
@@ -75,7 +76,9 @@ export class GatewayRegistry {
   }
 }
 
-/** A digest, because the settings contain secrets. */
+/** Creates a digest of the settings, because they contain secrets. */
 function settingsFingerprint(settings: Settings): string {
-  return createHash('sha256').update(JSON.stringify(settings, sortObjectsReplacer)).digest('base64');
+  return createHash('sha256')
+    .update(JSON.stringify(replaceBuffersByDigests(settings), sortKeysReplacer))
+    .digest('base64');
 }

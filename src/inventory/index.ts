@@ -5,7 +5,7 @@ export {
   type CredentialSet,
   type CredentialSource,
 } from './credentials';
-export { DEFAULT_CREDENTIAL_SET, ENTRY_PROPERTIES, type InventoryEntry } from './entry';
+export { DEFAULT_CREDENTIAL_SET, INVENTORY_ENTRY_PROPERTIES, type InventoryEntry } from './entry';
 export { GatewayRegistry, type SharedGateway } from './gateway-registry';
 export { Inventory, InventoryAppliance, type InventoryOptions, type ToSettings } from './inventory';
 export { DEFAULT_CONCURRENCY, planRollout, type RolloutPlan, type RolloutOptions, type CountOrPercent } from './rollout-plan';

@@ -1,17 +1,18 @@
-import type { Gateway } from '../gateway';
+import type { Gateway } from '../gateway/gateway';
 import { asGatewayError, GatewayError } from '../model/error';
 import { readBoolean } from '../model/json';
-import { requiredCredentials } from '../model/rules';
+import { listRequiredCredentials } from '../model/rules';
 import { trusted, safeMessage } from '../model/safe-message';
-import { SETTING_KINDS, type CredentialName, type PlainSetting } from '../model/setting-kinds';
+import { SETTING_KINDS, type CredentialName, type ScalarSetting } from '../model/setting-kinds';
 import { checkSettings, isRehearsing, type Settings } from '../model/settings';
 import { AllowedHosts } from './allowed-hosts';
 import { credentialsFromObject, type CredentialSet, type CredentialSource } from './credentials';
-import { checkDefaults, readEntries, type InventoryEntry } from './entry';
+import { checkInventoryDefaults, readInventoryEntries, type InventoryEntry } from './entry';
 import { GatewayRegistry, type SharedGateway } from './gateway-registry';
 import { assertGuardsNotWeakened } from './guards';
 import { parseInventory, type InventoryFormat } from './parse-inventory';
 import { parseSelection, type Selectable } from './selection';
+import { forEachInTimeSlices } from './time-slices';
 
 type PropertyValues = Readonly<Record<string, unknown>>;
 
@@ -42,7 +43,7 @@ const PLACEHOLDER_CREDENTIALS: CredentialSet = {
   apiKey: 'x',
 };
 
-/** Further names of sets are left out of an error. */
+/** Maximum number of set names in an error. */
 const MAX_LISTED_SETS = 20;
 
 /** One appliance of an inventory. Its gateway is created at the first use. */
@@ -112,6 +113,8 @@ export class Inventory {
   readonly #gateways: GatewayRegistry;
   readonly #allowedHosts: AllowedHosts;
   #appliances = new Map<string, InventoryAppliance>();
+  /** Counts loads and closes, so that an older load does not replace a newer list. */
+  #loads = 0;
 
   /** Errors: `BAD_CONFIG` for invalid defaults. */
   constructor({
@@ -121,7 +124,7 @@ export class Inventory {
     allowedHosts,
     gateways = new GatewayRegistry(),
   }: InventoryOptions = {}) {
-    checkDefaults(defaults);
+    checkInventoryDefaults(defaults);
     this.#defaults = defaults;
     this.#credentials = isCredentialSource(credentials) ? credentials : credentialsFromObject(credentials);
     this.#toSettings = toSettings;
@@ -156,18 +159,25 @@ export class Inventory {
 
   /** Loads a parsed list. Unchanged appliances keep their gateway, with its API key and connections. */
   async loadEntries(raw: readonly unknown[], findLine?: (index: number) => Promise<number | undefined>): Promise<void> {
-    const entries = await readEntries(raw, (entry) => this.#check(entry), findLine);
+    const load = ++this.#loads;
+    const entries = await readInventoryEntries(raw, (entry) => this.#check(entry), findLine);
     this.#allowedHosts.learn(entries.map((entry) => this.#credentialUse(entry)));
-    const previous = this.#appliances;
-    this.#appliances = new Map(
-      entries.map((entry) => [entry.name, new InventoryAppliance(entry, () => this.#settings(entry), this.#gateways)]),
-    );
-    for (const appliance of this.#appliances.values()) appliance.reuseGateway();
-    for (const appliance of previous.values()) appliance.release();
+    const appliances = new Map<string, InventoryAppliance>();
+    await forEachInTimeSlices(entries, (entry) => {
+      const appliance = new InventoryAppliance(entry, () => this.#settings(entry), this.#gateways);
+      appliance.reuseGateway();
+      appliances.set(entry.name, appliance);
+    });
+    // A later load or a close came in between.
+    const isOutdated = load !== this.#loads;
+    const unused = isOutdated ? appliances : this.#appliances;
+    if (!isOutdated) this.#appliances = appliances;
+    for (const appliance of unused.values()) appliance.release();
   }
 
   /** Releases all gateways. Unused gateways are closed after 90 seconds. */
   close(): void {
+    this.#loads++;
     for (const appliance of this.#appliances.values()) appliance.release();
     this.#appliances = new Map();
   }
@@ -197,7 +207,7 @@ export class Inventory {
     try {
       this.#allowedHosts.assertAllowed(this.#credentialUse(entry));
       const credentials = this.#credentials.read(entry.credentials);
-      const needed = requiredCredentials(properties['login'], properties['secondFactor']) as readonly CredentialName[];
+      const needed = listRequiredCredentials(properties['login'], properties['secondFactor']) as readonly CredentialName[];
       const missing = needed.find((name) => !credentials[name]);
       const settings = this.#toSettings(properties, credentials);
       if (missing !== undefined && !isRehearsing(settings)) {
@@ -234,7 +244,7 @@ function isCredentialSource(credentials: NonNullable<InventoryOptions['credentia
 
 /** The conversion for scripts. Texts become numbers and booleans. Errors: `BAD_CONFIG` with the property. */
 const settingsFromTable: ToSettings = (properties, credentials) => {
-  const kinds: Readonly<Record<string, string>> = SETTING_KINDS satisfies Record<PlainSetting, string>;
+  const kinds: Readonly<Record<string, string>> = SETTING_KINDS satisfies Record<ScalarSetting, string>;
   const converted = Object.entries(properties).map(([name, value]): [string, unknown] => {
     if (kinds[name] === 'number' && typeof value === 'string') return [name, parseNumber(name, value)];
     if (kinds[name] === 'boolean' && typeof value === 'string') return [name, parseBoolean(name, value)];

@@ -1,5 +1,5 @@
 import { operations } from '../areas';
-import { createEmptyMessageLists, currentIsoTime, type Envelope, type BulkResult, type PlannedRequest } from '../model/envelope';
+import { createEmptyMessageLists, getCurrentIsoTime, type Envelope, type BulkResult, type PlannedRequest } from '../model/envelope';
 import type { ErrorCode } from '../model/error-codes';
 import type { GatewayError } from '../model/error';
 import { createOperationTitle, type Translate } from '../model/summary';
@@ -117,7 +117,7 @@ export function toManyAppliancesEnvelope(report: ManyReportInput): Envelope {
     retries: sum('retries'),
     logins: sum('logins'),
     ms: Math.round((performance.now() - started) * 10) / 10,
-    at: currentIsoTime(),
+    at: getCurrentIsoTime(),
     summary: summarizeMany(report, planned ? plan.length : undefined),
     text: toFailureText(results),
     ...(stopped && { stopped }),

@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Gateway } from '../gateway';
+import type { Gateway } from '../gateway/gateway';
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 
@@ -12,7 +11,7 @@ const SPARE_FILES = 32;
 const MIN_APPLIANCES_TO_CHECK = 32;
 
 /** The open files of this process. */
-export interface OpenFileUsage {
+interface OpenFileUsage {
   /** The limit of open files. */
   readonly max: () => number;
   /** The number of open files. */
@@ -20,7 +19,7 @@ export interface OpenFileUsage {
 }
 
 /** Sources of the limit of open files. Each may throw, because not every system has it. */
-export interface FileLimitSource {
+interface FileLimitSource {
   readonly platform: string;
   readonly limits: () => string;
   readonly ulimit: () => string;
@@ -30,7 +29,7 @@ export interface FileLimitSource {
 export const processFileLimitSource: FileLimitSource = {
   platform: process.platform,
   limits: () => readFileSync('/proc/self/limits', 'utf8'),
-  ulimit: () => execFileSync('/bin/sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }),
+  ulimit: () => process.getBuiltinModule('node:child_process').execFileSync('/bin/sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }),
 };
 
 let cachedLimit: number | undefined;

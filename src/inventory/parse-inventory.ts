@@ -3,12 +3,12 @@ import type { CST, LineCounter } from 'yaml';
 import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
-import { scanJson, toLineAndColumn } from './scan-json';
+import { locateJsonElements, toLineAndColumn } from './scan-json';
 
 export type InventoryFormat = 'json' | 'yaml' | 'csv';
 
-/** The unchecked entries of a text. */
-export interface ParsedInventory {
+/** The entries of an inventory text, before they are checked. */
+interface ParsedInventory {
   readonly entries: readonly unknown[];
   /** The line where an entry starts, if it is known. It is only searched for an error message. */
   readonly findLine: (index: number) => Promise<number | undefined>;
@@ -34,7 +34,9 @@ export function detectInventoryFormat(file: string): InventoryFormat {
   return extension === 'yml' ? 'yaml' : (extension as InventoryFormat);
 }
 
-/** Parses a text into a list of entries. Errors: `BAD_CONFIG` with the line. They do not quote the text, because it may contain a secret. */
+/**
+ * Parses a text into a list of entries. Errors: `BAD_CONFIG` with the line. They do not quote the text, because it may contain a secret.
+ */
 export async function parseInventory(text: string, format: InventoryFormat): Promise<ParsedInventory> {
   const withoutBom = text.startsWith('\ufeff') ? text.slice(1) : text;
   if (format === 'csv') return parseCsv(withoutBom);
@@ -49,7 +51,7 @@ function toEntryList(entries: unknown): unknown[] {
 }
 
 function parseJson(text: string): ParsedInventory {
-  const { fault, elementOffsets } = scanJson(text, MAX_NESTING);
+  const { fault, elementOffsets } = locateJsonElements(text, MAX_NESTING);
   if (fault) throw createParseError(toLineAndColumn(text, fault.offset), fault.reason);
   return {
     entries: toEntryList(JSON.parse(text)),

@@ -1,4 +1,4 @@
-import type { Gateway, RunOutcome, RunOptions } from '../gateway';
+import type { Gateway, RunOutcome, RunOptions } from '../gateway/gateway';
 import { getOperation } from '../areas';
 import type { RequestApproval, ApprovalRecord, Proposal } from '../run/approval';
 import { LightAbortController } from '../model/abort';
@@ -86,7 +86,7 @@ export async function runOnMany(
   return new ManyRun(targets, operation, inputs, options, rollout).perform();
 }
 
-/** The refusal of a PUT that removes something on many appliances. The limit for destroying operations applies to it too. */
+/** The error text for a PUT that removes something on too many appliances. The limit for destroying operations applies to it too. */
 const REMOVAL_REFUSAL = safeMessage`More than ${MAX_DESTROYED_APPLIANCES} appliances are selected, and the limit for operations that destroy holds for it (maxAppliances).`;
 
 /** A run that waits for the approval of its plan, and then for its turn. */
@@ -166,12 +166,13 @@ class ManyRun {
   /** Runs the parts one after the other. In a part, `concurrency` appliances run at the same time. */
   async #runAll(): Promise<void> {
     const { concurrency, ends } = this.#rollout;
-    let next = 0;
+    let start = 0;
     for (const end of ends) {
-      const worker = async (): Promise<void> => {
-        while (next < end && this.#stopReason === undefined) await this.#runOne(next++);
-      };
-      await Promise.all(Array.from({ length: Math.min(concurrency, end - next) }, worker));
+      const first = start;
+      await mapConcurrently(this.#targets.slice(first, end), concurrency, async (_target, offset) => {
+        if (this.#stopReason === undefined) await this.#runOne(first + offset);
+      });
+      start = end;
     }
   }
 

@@ -1,10 +1,10 @@
 /** The first fault of a JSON text. `reason` continues a sentence such as "The inventory cannot be read: …". */
-export interface JsonFault {
+interface JsonFault {
   readonly offset: number;
   readonly reason: string;
 }
 
-export interface JsonScan {
+export interface JsonElementOffsets {
   /** The offsets at which the elements of the outermost array start. */
   readonly elementOffsets: readonly number[];
   readonly fault: JsonFault | undefined;
@@ -22,13 +22,16 @@ const WORD = /true|false|null/y;
  * Scans a JSON text in one loop without recursion. It finds positions, which `JSON.parse` reports only for some faults, and faults of nesting,
  * which must not reach a recursive function.
  */
-export function scanJson(text: string, maxDepth: number): JsonScan {
+export function locateJsonElements(text: string, maxDepth: number): JsonElementOffsets {
   const elementOffsets: number[] = [];
   const closers: string[] = [];
   let expected = 'value' as Expected;
   let offset = 0;
   let lastSeparator = '';
-  const scan = (fault?: string): JsonScan => ({ elementOffsets, fault: fault === undefined ? undefined : { offset, reason: fault } });
+  const scan = (fault?: string): JsonElementOffsets => ({
+    elementOffsets,
+    fault: fault === undefined ? undefined : { offset, reason: fault },
+  });
   const endValue = (end: number): void => {
     offset = end;
     expected = closers.length === 0 ? 'nothing' : 'comma-or-end';

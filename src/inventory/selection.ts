@@ -2,7 +2,7 @@ import { createWildcardMatcher } from '../areas/sessions/patterns';
 import { badInput } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 
-/** The properties that a selection tests. */
+/** The properties of an appliance that a selection tests. */
 export interface Selectable {
   readonly name: string;
   readonly tags: readonly string[];
@@ -12,7 +12,7 @@ export type SelectionPredicate = (appliance: Selectable) => boolean;
 
 /** Maximum length of a selection, because a message can contain it. */
 const MAX_SELECTION_CHARACTERS = 10_000;
-/** A word: `!` negates it, `tag:` tests the tags, quotation marks allow spaces. */
+/** Matches one word of a selection: `!` negates the word, `tag:` tests the tags, and quotation marks allow spaces. */
 const WORD_PATTERN = /(!?)(tag:)?(?:"([^"]*)"|([^\s|"!][^\s|"]*))|(\|)|(\S)/g;
 
 /**

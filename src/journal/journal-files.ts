@@ -5,8 +5,14 @@ import { mapConcurrently } from '../model/map-concurrently';
 import { GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
 import { openRegularFile, readRegularFile } from '../files/open-regular-file';
-import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
-import { isPartialLine, parseLine, type JournalLine, type ChainLink, type JournalVerificationContext } from './journal-line';
+import { HOST_NAME_HASH, isOwnerProcessGone } from '../files/atomic-file';
+import {
+  isPartialJournalLine,
+  parseJournalLine,
+  type JournalLine,
+  type JournalChainLink,
+  type JournalVerificationContext,
+} from './journal-line';
 
 /** Matches `20261121-<machine>-<process>-<random>.jsonl`. */
 const FILE_NAME = /^(\d{8})-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}\.jsonl$/;
@@ -23,17 +29,17 @@ export const UNDO_FOLDER = 'undo';
 export const journalFilesInUse = new Set<string>();
 
 /** Creates a unique file name. */
-export function createFileName(day: string): string {
-  return `${day}-${HOST_HASH}-${process.pid}-${randomBytes(6).toString('hex')}.jsonl`;
+export function createJournalFileName(day: string): string {
+  return `${day}-${HOST_NAME_HASH}-${process.pid}-${randomBytes(6).toString('hex')}.jsonl`;
 }
 
 /** Returns the current day in UTC, as file names contain it. */
-export function getCurrentDay(): string {
+export function getCurrentJournalDay(): string {
   return new Date().toISOString().slice(0, 10).replaceAll('-', '');
 }
 
 /** Lists the names of all journal files, oldest first. */
-export async function listFileNames(folder: string): Promise<string[]> {
+export async function listJournalFileNames(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort();
 }
 
@@ -44,7 +50,7 @@ export function areFilesOfSameProcess(one: string, other: string): boolean {
   return host !== undefined && host === otherHost && pid === otherPid;
 }
 
-export function parseDay(name: string): string {
+export function parseJournalDay(name: string): string {
   return FILE_NAME.exec(name)?.[1] ?? '';
 }
 
@@ -53,11 +59,11 @@ export async function isWriterProcessGone(folder: string, name: string): Promise
   const path = join(folder, name);
   if (journalFilesInUse.has(path)) return false;
   const [, , host = '', pid = ''] = FILE_NAME.exec(name) ?? [];
-  return host !== HOST_HASH || isOwnerGone(path, host, Number(pid));
+  return host !== HOST_NAME_HASH || isOwnerProcessGone(path, host, Number(pid));
 }
 
 /** Reads all complete lines of a file, and the incomplete rest behind the last line end. */
-export async function readRawLines(path: string): Promise<{ readonly lines: Buffer[]; readonly rest: Buffer }> {
+export async function readRawJournalLines(path: string): Promise<{ readonly lines: Buffer[]; readonly rest: Buffer }> {
   const bytes = await readRegularFile(path, MAX_JOURNAL_FILE_BYTES);
   const lines: Buffer[] = [];
   let start = 0;
@@ -70,10 +76,10 @@ export async function readRawLines(path: string): Promise<{ readonly lines: Buff
 
 /** Reads all lines of a file. Throws `BAD_CONFIG` for the first invalid line; no line is skipped. */
 export async function readJournalLines(folder: string, name: string, owner?: JournalVerificationContext): Promise<JournalLine[]> {
-  const { lines, rest } = await readRawLines(join(folder, name));
-  if (!isPartialLine(rest)) lines.push(rest);
+  const { lines, rest } = await readRawJournalLines(join(folder, name));
+  if (!isPartialJournalLine(rest)) lines.push(rest);
   return lines.map((bytes, index) => {
-    const { line, problem } = parseLine(bytes, name, owner);
+    const { line, problem } = parseJournalLine(bytes, name, owner);
     if (line && problem === undefined) return line;
     const message = safeMessage`Line ${index + 1} of ${name} is invalid: ${trusted(problem ?? '')}. Verify the journal.`;
     throw new GatewayError('BAD_CONFIG', message, { sent: false });
@@ -81,13 +87,13 @@ export async function readJournalLines(folder: string, name: string, owner?: Jou
 }
 
 /** Returns the last hash of each file that no other file follows yet. */
-export async function findLastEntryHashes(folder: string): Promise<ChainLink[]> {
-  const fileEdges = await readJournalFileEnds(folder, await listFileNames(folder));
+export async function findLastEntryHashes(folder: string): Promise<JournalChainLink[]> {
+  const fileEdges = await readJournalFileEnds(folder, await listJournalFileNames(folder));
   const followed = new Set(fileEdges.flatMap(({ first }) => first?.follows ?? []).map(({ hash }) => hash));
   return fileEdges.flatMap(({ file, hash }) => (hash === undefined || followed.has(hash) ? [] : [{ file, hash }]));
 }
 
-export interface JournalFileEnds {
+interface JournalFileEnds {
   readonly file: string;
   readonly first: JournalLine | undefined;
   /** Hash of the last complete line. */
@@ -114,7 +120,11 @@ async function readEdges(folder: string, file: string): Promise<JournalFileEnds>
       tail = await readChunk(Math.max(0, size - length * 4), length * 4);
     const wholeLines = tail.subarray(0, Math.max(0, tail.lastIndexOf(NEWLINE)));
     const last = wholeLines.subarray(wholeLines.lastIndexOf(NEWLINE) + 1);
-    return { file, first: parseLine(head.subarray(0, Math.max(0, head.indexOf(NEWLINE)))).line, hash: parseLine(last).hashes[0] };
+    return {
+      file,
+      first: parseJournalLine(head.subarray(0, Math.max(0, head.indexOf(NEWLINE)))).line,
+      hash: parseJournalLine(last).hashes[0],
+    };
   } finally {
     await handle.close();
   }

@@ -8,7 +8,7 @@ export interface JournalEntry {
   readonly id: string;
   readonly at: string;
   readonly appliance: string;
-  /** Null if this account may not read it. */
+  /** Serial number of the appliance; null if this account may not read it. */
   readonly 'serial-number': string | null;
   readonly node: string | null;
   readonly flow: string | null;
@@ -19,7 +19,7 @@ export interface JournalEntry {
   /** The user whose session was ended: its path has only the id. */
   readonly person?: string;
   readonly request: { readonly method: string; readonly path: string; readonly query?: unknown; readonly body?: unknown };
-  /** This field and the next four are null until the write is completed. */
+  /** Status of the response. The fields from `status` to `diff` are null until the write is completed. */
   readonly status: number | null;
   readonly ok: boolean | null;
   readonly code: string | null;
@@ -30,7 +30,7 @@ export interface JournalEntry {
 }
 
 /** The last hash of another file when this file was started. */
-export interface ChainLink {
+export interface JournalChainLink {
   readonly file: string;
   readonly hash: string;
 }
@@ -40,7 +40,7 @@ export interface JournalLine extends JournalEntry {
   /** SHA-256 of the undo data. */
   readonly kept?: string;
   /** Only in the first line of a file: the last hashes of the other files. */
-  readonly follows?: readonly ChainLink[];
+  readonly follows?: readonly JournalChainLink[];
   /** Hash of the previous line; empty in the first line. */
   readonly prev: string;
   /** HMAC of everything before it, if the appliance has a signing key. */
@@ -64,7 +64,7 @@ export function sha256(text: string | Buffer): string {
 }
 
 /** Serializes a line for a file, signs it, and appends the hash of everything before the hash. */
-export function sealLine(line: object, file = '', signer?: RecordSigner): { readonly text: string; readonly hash: string } {
+export function sealJournalLine(line: object, file = '', signer?: RecordSigner): { readonly text: string; readonly hash: string } {
   const unsigned = JSON.stringify(line).slice(0, -1);
   const unsealed = signer ? `${unsigned},"mac":"${signer.sign('journal', `${file}\n${unsigned}`)}"` : unsigned;
   const hash = sha256(unsealed);
@@ -72,12 +72,15 @@ export function sealLine(line: object, file = '', signer?: RecordSigner): { read
 }
 
 const NOT_A_LINE = 'it is not a journal line';
-/** The fault of a line without a valid signature. It also applies to an appliance that got its key later, because older lines cannot be checked. */
+/**
+ * The fault of a line without a valid signature. It also applies to an appliance that got its key later, because older lines cannot be
+ * checked.
+ */
 const NOT_SIGNED =
   'it has no valid code of the signing key, so somebody else wrote it, or it is older than the key. Move the file out of the folder to continue without it';
 
 /** The result of checking one line. */
-export interface LineCheck {
+interface JournalLineCheck {
   readonly line: JournalLine | undefined;
   readonly problem: string | undefined;
   /** Hashes that the next line may refer to: the stored one and the computed one. */
@@ -85,7 +88,7 @@ export interface LineCheck {
 }
 
 /** Parses and checks the bytes of one line. With `owner`, a line of this appliance needs a valid code. */
-export function parseLine(bytes: Buffer, file = '', owner?: JournalVerificationContext): LineCheck {
+export function parseJournalLine(bytes: Buffer, file = '', owner?: JournalVerificationContext): JournalLineCheck {
   const hash = HASH_SUFFIX.exec(bytes.toString('latin1', Math.max(0, bytes.length - HASH_SUFFIX_LENGTH)))?.[1];
   if (hash === undefined) return { line: undefined, problem: NOT_A_LINE, hashes: [] };
   const computedHash = sha256(bytes.subarray(0, bytes.length - HASH_SUFFIX_LENGTH));
@@ -104,7 +107,7 @@ function isTrusted(bytes: Buffer, { appliance }: JournalLine, file: string, owne
 }
 
 /** Returns whether the bytes are an incomplete line, as a killed process leaves it at the end of a file. */
-export function isPartialLine(bytes: Buffer): boolean {
+export function isPartialJournalLine(bytes: Buffer): boolean {
   const start = '{"id":"';
   const end = bytes.toString('latin1', Math.max(0, bytes.length - 2 * HASH_SUFFIX_LENGTH));
   return bytes.toString('latin1', 0, start.length) === start.slice(0, bytes.length) && !/"hash":"[0-9a-f]{64}"\}/.test(end);
@@ -119,7 +122,7 @@ function parseJson(bytes: Buffer): JournalLine | undefined {
   }
 }
 
-/** Checks the fields that every line has. */
+/** Checks the fields that every journal line has. */
 function isJournalLine(value: unknown): value is JournalLine {
   const texts = ['id', 'at', 'appliance', 'operation', 'prev'];
   return isObject(value) && texts.every((key) => typeof value[key] === 'string') && isObject(value['request']);

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { AtomicFile } from '../files/atomic-file';
 import { readJsonFile } from '../files/read-json-file';
 import { isObject } from '../model/json';
-import { sha256, type ChainLink } from './journal-line';
+import { sha256, type JournalChainLink } from './journal-line';
 
 /** A line that must still be in the journal. */
-export interface WrittenLine extends ChainLink {
+export interface WrittenJournalLine extends JournalChainLink {
   readonly at: string;
 }
 
@@ -18,7 +18,7 @@ export class JournalMemory {
   readonly #folder: string;
   readonly #stateFolder: string;
   readonly #file: string;
-  #unsaved: WrittenLine | undefined;
+  #unsaved: WrittenJournalLine | undefined;
   #isScheduled = false;
   #delayMs = 0;
 
@@ -28,15 +28,15 @@ export class JournalMemory {
     this.#file = join(stateFolder, `journal-${sha256(folder).slice(0, 16)}.json`);
   }
 
-  /** Returns undefined for a journal that nobody remembers. A file that cannot be read is an error. */
-  async load(): Promise<WrittenLine | undefined> {
+  /** Returns the remembered line; undefined if there is none. A file that cannot be read is an error. */
+  async load(): Promise<WrittenJournalLine | undefined> {
     const value = (await readJsonFile(this.#file))?.value;
     if (!isObject(value) || value['folder'] !== this.#folder) return undefined;
     const { file, hash, at } = value;
     return typeof file === 'string' && typeof hash === 'string' && typeof at === 'string' ? { file, hash, at } : undefined;
   }
 
-  save(line: WrittenLine): void {
+  save(line: WrittenJournalLine): void {
     this.#unsaved = line;
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -44,7 +44,7 @@ export class JournalMemory {
     this.#delayMs = SAVE_DELAY_MS;
   }
 
-  /** Never rejects: the journal itself is complete, only its loss would not be noticed. */
+  /** Stores the line. Never rejects: without the stored line, only a loss of the journal would not be noticed. */
   async #write(): Promise<void> {
     const line = this.#unsaved;
     let partial: AtomicFile | undefined;

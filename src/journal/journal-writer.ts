@@ -4,17 +4,24 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
 import type { RecordSigner } from '../model/record-signer';
-import { syncFolder } from '../files/atomic-file';
-import { findLastEntryHashes, listFileNames, UNDO_FOLDER, createFileName, getCurrentDay, journalFilesInUse } from './journal-files';
-import { sealLine, sha256, type JournalEntry, type ChainLink } from './journal-line';
-import { JournalMemory, type WrittenLine } from './journal-memory';
+import { syncFolderToDisk } from '../files/atomic-file';
+import {
+  findLastEntryHashes,
+  listJournalFileNames,
+  UNDO_FOLDER,
+  createJournalFileName,
+  getCurrentJournalDay,
+  journalFilesInUse,
+} from './journal-files';
+import { sealJournalLine, sha256, type JournalEntry, type JournalChainLink } from './journal-line';
+import { JournalMemory, type WrittenJournalLine } from './journal-memory';
 import { createProcessMap } from '../model/process-state';
 
 /** The fields of a line except its id and the chain, which are added when it is written. */
 export type JournalEntryFields = Omit<JournalEntry, 'id'>;
 
 interface PendingLine {
-  /** Undefined for a new entry, which gets a new id. */
+  /** Id of the entry; undefined for a new entry, which gets a new id. */
   readonly id: string | undefined;
   readonly fields: JournalEntryFields;
   /** Undo data, which is stored in a separate file. */
@@ -22,7 +29,7 @@ interface PendingLine {
   readonly signer: RecordSigner | undefined;
   /** A write waits for this line: it must be on the disk, not only in the operating system's memory. */
   readonly isAnnouncement: boolean;
-  /** The line was written to a file that somebody removed. */
+  /** Whether the line was written to a file that somebody removed. */
   isRetry?: boolean;
   readonly onDone: (id: string) => void;
   readonly onFailed: (error: GatewayError) => void;
@@ -33,8 +40,8 @@ interface OpenFiles {
   readonly name: string;
   readonly journalFile: FileHandle;
   readonly undoFile: FileHandle;
-  follows: readonly ChainLink[] | undefined;
-  /** Size of all complete lines. */
+  follows: readonly JournalChainLink[] | undefined;
+  /** Size of all complete lines of the file. */
   size: number;
   prev: string;
   count: number;
@@ -58,10 +65,10 @@ export class JournalWriter {
   #running = false;
   #flushing: Promise<void> | undefined;
   /** The last line that this process has written. */
-  #lastWritten: WrittenLine | undefined;
+  #lastWritten: WrittenJournalLine | undefined;
   /** The last line that is written but not flushed, so the file may have lost its name. */
-  #unconfirmed: WrittenLine | undefined;
-  /** The end of the file is uncertain after a fault. */
+  #unconfirmed: WrittenJournalLine | undefined;
+  /** Whether the end of the file is uncertain after a fault. */
   #mustReopen = false;
 
   /** Remembers the last line across restarts. */
@@ -81,7 +88,7 @@ export class JournalWriter {
   }
 
   /** Returns the last line that this process, or with a state folder an earlier one, has written to the folder. */
-  static findLastWritten(folder: string, stateFolder?: string): Promise<WrittenLine | undefined> {
+  static findLastWritten(folder: string, stateFolder?: string): Promise<WrittenJournalLine | undefined> {
     return JournalWriter.forFolder(folder, stateFolder).#recall();
   }
 
@@ -165,7 +172,7 @@ export class JournalWriter {
       const undoText = pending.undoData && JSON.stringify({ id, ...pending.undoData });
       const kept = undoText === undefined ? {} : { kept: sha256(undoText) };
       const line = { id, ...pending.fields, ...kept, ...(follows && { follows }), prev };
-      const { text, hash } = sealLine(line, files.name, pending.signer);
+      const { text, hash } = sealJournalLine(line, files.name, pending.signer);
       follows = undefined;
       prev = hash;
       lines.push(text);
@@ -187,13 +194,13 @@ export class JournalWriter {
     return ids;
   }
 
-  #remember(line: WrittenLine | undefined): void {
+  #remember(line: WrittenJournalLine | undefined): void {
     if (!line) return;
     this.#lastWritten = line;
     this.#memory?.save(line);
   }
 
-  async #recall(): Promise<WrittenLine | undefined> {
+  async #recall(): Promise<WrittenJournalLine | undefined> {
     if (!this.#lastWritten && this.#memory) this.#lastWritten = await this.#memory.load();
     return this.#lastWritten;
   }
@@ -209,7 +216,7 @@ export class JournalWriter {
 
   /** Returns today's file, and opens it if necessary. */
   async #currentFiles(): Promise<OpenFiles> {
-    const day = getCurrentDay();
+    const day = getCurrentJournalDay();
     if (this.#files?.day === day && !this.#mustReopen) return this.#files;
     // Lines in the previous file must be settled first.
     await this.#flushing;
@@ -228,15 +235,15 @@ export class JournalWriter {
     const follows = await findLastEntryHashes(this.folder);
     const last = this.#lastWritten;
     // The link to a lost file stays in the journal, so that its loss is noticed later too.
-    if (last && !follows.some(({ hash }) => hash === last.hash) && !(await listFileNames(this.folder)).includes(last.file))
+    if (last && !follows.some(({ hash }) => hash === last.hash) && !(await listJournalFileNames(this.folder)).includes(last.file))
       follows.push({ file: last.file, hash: last.hash });
-    const name = createFileName(day);
+    const name = createJournalFileName(day);
     const path = join(this.folder, name);
     const undoFile = await open(join(undoFolder, name), 'ax', 0o600);
     journalFilesInUse.add(path);
     try {
       const journalFile = await open(path, 'wx', 0o600);
-      await syncFolder(this.folder);
+      await syncFolderToDisk(this.folder);
       return { day, name, journalFile, undoFile, follows, size: 0, prev: '', count: 0 };
     } catch (error) {
       journalFilesInUse.delete(path);

@@ -2,13 +2,13 @@ import { readdir } from 'node:fs/promises';
 import { badInput, GatewayError } from '../model/error';
 import { safeMessage, trusted } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
-import { JournalEntryOrigins } from './entry-origins';
-import { parseDay, listFileNames, readJournalLines } from './journal-files';
+import { JournalEntryFiles } from './journal-entry-files';
+import { parseJournalDay, listJournalFileNames, readJournalLines } from './journal-files';
 import type { UndoPart } from './undo-store';
 import type { JournalEntry, JournalLine, JournalVerificationContext } from './journal-line';
 
 /** Selects entries. All given conditions must match. */
-export interface JournalFilter extends Pick<JournalVerificationContext, 'appliance'>, Partial<Pick<JournalVerificationContext, 'signer'>> {
+interface JournalFilter extends Pick<JournalVerificationContext, 'appliance'>, Partial<Pick<JournalVerificationContext, 'signer'>> {
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
   readonly operation?: string | undefined;
@@ -27,7 +27,7 @@ export async function listJournalEntries(
     (!until || entry.at <= until.toISOString()) &&
     (operation === undefined || entry.operation === operation) &&
     (actor === undefined || entry.actor === actor);
-  const entries = (await readEntries(folder, since, { appliance, signer })).map(({ entry }) => entry).filter(matches);
+  const entries = (await readInventoryEntries(folder, since, { appliance, signer })).map(({ entry }) => entry).filter(matches);
   // Of entries with the same time, the one that is later in its file is newer.
   entries.reverse().sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   return entries.slice(0, limit);
@@ -38,27 +38,27 @@ export async function findJournalEntries(
   folder: string,
   ids: readonly string[],
   owner?: JournalVerificationContext,
-): Promise<(EntryWithUndo | undefined)[]> {
-  const entriesById = new Map((await readEntries(folder, undefined, owner)).map((found) => [found.entry.id, found]));
+): Promise<(JournalEntryWithUndo | undefined)[]> {
+  const entriesById = new Map((await readInventoryEntries(folder, undefined, owner)).map((found) => [found.entry.id, found]));
   return ids.map((id) => entriesById.get(id));
 }
 
 /** An entry and the location of its undo data. */
-export interface EntryWithUndo {
+export interface JournalEntryWithUndo {
   readonly entry: JournalEntry;
   readonly undoParts: readonly UndoPart[];
 }
 
 /** Reads each entry once: its completed fields with the time of its announcement. Undo data counts only with the announcement. */
-async function readEntries(
+async function readInventoryEntries(
   folder: string,
   since: Date | undefined,
   owner: JournalVerificationContext | undefined,
-): Promise<EntryWithUndo[]> {
+): Promise<JournalEntryWithUndo[]> {
   const firstDay = since?.toISOString().slice(0, 10).replaceAll('-', '') ?? '';
-  const entries = new Map<string, EntryWithUndo>();
-  const files = (await listFileNamesIfExists(folder)).filter((file) => parseDay(file) >= firstDay);
-  const origins = new JournalEntryOrigins();
+  const entries = new Map<string, JournalEntryWithUndo>();
+  const files = (await listFileNamesIfExists(folder)).filter((file) => parseJournalDay(file) >= firstDay);
+  const origins = new JournalEntryFiles();
   const linesByFile = new Map<string, JournalLine[]>();
   for (const file of files) {
     const lines = await readJournalLines(folder, file, owner);
@@ -83,7 +83,7 @@ async function readEntries(
 async function listFileNamesIfExists(folder: string): Promise<string[]> {
   try {
     await readdir(folder);
-    return await listFileNames(folder);
+    return await listJournalFileNames(folder);
   } catch (error) {
     // The journal has no entries yet.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
@@ -97,7 +97,7 @@ function toEntry({ kept: _kept, follows: _follows, mac: _mac, ...entry }: Journa
 }
 
 /** Parses a time from a flow. Throws `BAD_INPUT`. */
-export function parseTime(fieldName: string, text: string | undefined): Date | undefined {
+export function parseTimeField(fieldName: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const date = new Date(/^\d{10,}$/.test(text) ? Number(text) : text);
   if (Number.isNaN(date.getTime())) throw badInput(safeMessage`${fieldName} is not a time. Enter one such as 2026-11-20T08:00:00Z.`);

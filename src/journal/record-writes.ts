@@ -1,22 +1,22 @@
-import { compareDesired, compareTrees, SECRET_MASK, maskResourceSecrets, type Difference } from '../change/compare';
-import { listDifferences, toResourceMap } from '../change/restore-state';
+import { compareWithDesired, compareTrees, SECRET_MASK, maskResourceSecrets, type Difference } from '../change/compare';
+import { listStateDifferences, toResourceMap } from '../change/restore-state';
 import {
   isConfigurationWrite,
   toItemPaths,
   readStateBefore,
   readStateAfter,
   type StateAfterWrite,
-  type WriteBaseline,
+  type StateBeforeWrite,
   type ResourceState,
 } from '../change/resource-state';
-import { currentIsoTime } from '../model/envelope';
+import { getCurrentIsoTime } from '../model/envelope';
 import { asGatewayError } from '../model/error';
 import type { RecordSigner } from '../model/record-signer';
 import type { OperationContext } from '../model/operation';
 import type { Request } from '../model/request';
 import { readIdentity } from '../run/identity';
 import { isWithoutEffect } from '../run/retry-policy';
-import { mayLeaveUnchanged } from '../run/writes';
+import { canWriteHaveNoEffect } from '../run/writes';
 import type { WriteInterceptor, PendingWrite } from '../run/pending-write';
 import { isObject } from '../model/json';
 import { MASK } from '../model/redaction';
@@ -30,7 +30,7 @@ export interface Initiator {
   readonly actor?: string | undefined;
 }
 
-export interface RecordingContext {
+interface RecordingContext {
   readonly writer: JournalWriter;
   readonly signer: RecordSigner | undefined;
   readonly call: OperationContext;
@@ -74,7 +74,7 @@ class WriteRecording {
     this.#onAnnounced = onAnnounced;
   }
 
-  /** `isStateKnown`: reads of this run are still current. */
+  /** Records a write. `isStateKnown`: earlier reads of this run are still current. */
   async run(next: () => Promise<WriteOutcome>, isStateKnown: boolean): Promise<WriteOutcome> {
     const { writer, call, signer } = this.#context;
     const { request } = this.#write;
@@ -106,13 +106,13 @@ class WriteRecording {
       return outcome;
     }
     const diff = found ? this.#computeDiff(found, state?.after) : null;
-    const changed = diff ? hasChanges(request, diff) : mayLeaveUnchanged(this.#write) ? null : true;
+    const changed = diff ? hasChanges(request, diff) : canWriteHaveNoEffect(this.#write) ? null : true;
     await this.#complete(id, { ...success, changed, diff }, state);
     // Without the later state, the difference is only the intended one.
     return changed === null || !state ? outcome : { ...outcome, changed };
   }
 
-  #computeDiff(found: WriteBaseline, after: ResourceState | undefined): readonly Difference[] | null {
+  #computeDiff(found: StateBeforeWrite, after: ResourceState | undefined): readonly Difference[] | null {
     try {
       return this.#mask(computeDifferences(this.#write.request, found, after));
     } catch {
@@ -122,7 +122,7 @@ class WriteRecording {
   }
 
   /** Reads the state after the write; undefined if it cannot be read. Then an undo compares with the sent body. */
-  async #readAfter(baseline: WriteBaseline, isSuccess: boolean): Promise<StateAfterWrite | 'ambiguous' | undefined> {
+  async #readAfter(baseline: StateBeforeWrite, isSuccess: boolean): Promise<StateAfterWrite | 'ambiguous' | undefined> {
     const { method, body = {} } = this.#write.request;
     if (isSuccess && method === 'DELETE') return { subject: baseline.subject, after: {} };
     try {
@@ -137,7 +137,7 @@ class WriteRecording {
     const undoData = typeof state === 'object' ? state : undefined;
     try {
       const { writer, signer } = this.#context;
-      await writer.complete(id, { ...entryFields, at: currentIsoTime() }, undoData, signer);
+      await writer.complete(id, { ...entryFields, at: getCurrentIsoTime() }, undoData, signer);
     } catch {
       this.#context.call.addToEnvelope({ 'journal-incomplete': true });
     }
@@ -148,7 +148,7 @@ class WriteRecording {
     const { method, path, query, body } = this.#write.request;
     const displayedBody = this.#write.plannedBody ?? body;
     return {
-      at: currentIsoTime(),
+      at: getCurrentIsoTime(),
       appliance,
       'serial-number': (await readSerialNumber(call)) || null,
       node: initiator.node ?? null,
@@ -193,19 +193,19 @@ function toSentRequest({ method, body }: Request): Pick<UndoData, 'method' | 'bo
 /** Returns the changes; if the later state could not be read, the intended changes. */
 function computeDifferences(
   { path: resourcePath, body = {} }: Request,
-  { before, subject }: WriteBaseline,
+  { before, subject }: StateBeforeWrite,
   after: ResourceState | undefined,
 ): readonly Difference[] {
-  if (after) return listDifferences(compareTrees(toResourceMap(before), toResourceMap(after)), before, after);
+  if (after) return listStateDifferences(compareTrees(toResourceMap(before), toResourceMap(after)), before, after);
   const [path = resourcePath] = subject.paths;
   const present = before[path];
   if (!present) return [{ path, field: '', before: null, after: maskResourceSecrets(body) }];
-  return compareDesired(path, body, present).diff;
+  return compareWithDesired(path, body, present).diff;
 }
 
 /** Returns whether something changed. A written secret counts, because it cannot be compared. */
 function hasChanges({ body = {} }: Request, diff: readonly Difference[]): boolean {
-  return diff.length > 0 || compareDesired('', body, {}).notCompared.length > 0;
+  return diff.length > 0 || compareWithDesired('', body, {}).notCompared.length > 0;
 }
 
 /** Returns the path to lock. A field shares the lock of its resource. */

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import type { ResourceState, WriteSubject } from '../change/resource-state';
+import type { ResourceState, WriteTarget } from '../change/resource-state';
 import { badInput, type GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
-import { UNDO_FOLDER, readRawLines } from './journal-files';
+import { UNDO_FOLDER, readRawJournalLines } from './journal-files';
 import { sha256 } from './journal-line';
 
 /** Data for an undo. It may contain secrets in the form in which the appliance shows them, so it stays in the folder. */
 export interface UndoData {
-  readonly subject: WriteSubject;
+  readonly subject: WriteTarget;
   readonly before: ResourceState;
   readonly method: string;
   readonly body?: JsonObject;
@@ -52,7 +52,7 @@ export class UndoStore {
 
 /** Indexes the lines by their hashes. The journal vouches for the hash, so the id in the line is not used. */
 async function readUndoFile(path: string): Promise<ReadonlyMap<string, string>> {
-  const { lines } = await readRawLines(path).catch(() => ({ lines: [] }));
+  const { lines } = await readRawJournalLines(path).catch(() => ({ lines: [] }));
   const texts = lines.map((line) => line.toString('utf8'));
   return new Map(texts.map((text) => [sha256(text), text]));
 }

@@ -1,5 +1,5 @@
-import { compareDesired, compareTrees, type Difference, type FieldLocation } from '../change/compare';
-import { listDifferences, toResourceMap, restoreState } from '../change/restore-state';
+import { compareWithDesired, compareTrees, type Difference, type FieldLocation } from '../change/compare';
+import { listStateDifferences, toResourceMap, restoreState } from '../change/restore-state';
 import { readCurrentState, type ResourceState } from '../change/resource-state';
 import { badInput, GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
@@ -8,7 +8,7 @@ import { CONFIGURATION_ROOT } from '../model/path';
 import { safeMessage, trusted } from '../model/safe-message';
 import type { UndoData, UndoStore } from './undo-store';
 import type { JournalEntry } from './journal-line';
-import type { EntryWithUndo } from './read-entries';
+import type { JournalEntryWithUndo } from './read-entries';
 
 /**
  * Restores the state before a write if the current state is the state that the write left. Returns values that cannot come back. Throws
@@ -16,7 +16,7 @@ import type { EntryWithUndo } from './read-entries';
  */
 export async function undoJournalEntry(
   store: UndoStore,
-  { entry, undoParts }: EntryWithUndo,
+  { entry, undoParts }: JournalEntryWithUndo,
   call: OperationContext,
 ): Promise<FieldLocation[]> {
   assertUndoable(entry);
@@ -75,15 +75,15 @@ function wasCreationLost({ ok }: JournalEntry, { before, after, method }: UndoDa
 
 /** Compares the current state with the state after the write. If that is unknown, compares with the earlier state and the sent body. */
 function findLaterChanges({ subject, before, after, method, body = {} }: UndoData, current: ResourceState): readonly Difference[] {
-  if (after) return listDifferences(compareTrees(toResourceMap(after), toResourceMap(current)), after, current);
+  if (after) return listStateDifferences(compareTrees(toResourceMap(after), toResourceMap(current)), after, current);
   const [path = ''] = subject.paths;
-  if (method === 'DELETE') return listDifferences(compareTrees(new Map(), toResourceMap(current)), {}, current);
+  if (method === 'DELETE') return listStateDifferences(compareTrees(new Map(), toResourceMap(current)), {}, current);
   if (before[path]) {
     const withoutSentFields = (state: ResourceState): ResourceState => ({
       ...state,
       ...(state[path] && { [path]: omitKeys(state[path], body) }),
     });
-    const otherChanges = listDifferences(
+    const otherChanges = listStateDifferences(
       compareTrees(toResourceMap(withoutSentFields(before)), toResourceMap(withoutSentFields(current))),
       before,
       current,
@@ -97,7 +97,7 @@ function findLaterChanges({ subject, before, after, method, body = {} }: UndoDat
 
 /** Swaps both sides: the sent body is the earlier state here. */
 function findChangesSince(path: string, body: JsonObject, current: JsonObject | undefined): Difference[] {
-  return compareDesired(path, body, current).diff.map(({ before, after, ...place }) => ({ ...place, before: after, after: before }));
+  return compareWithDesired(path, body, current).diff.map(({ before, after, ...place }) => ({ ...place, before: after, after: before }));
 }
 
 function omitKeys(resource: JsonObject, sentBody: JsonObject): JsonObject {

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readJournalFileEnds, listFileNames, isWriterProcessGone, readRawLines } from './journal-files';
-import { JournalEntryOrigins } from './entry-origins';
-import { isPartialLine, parseLine, type JournalVerificationContext } from './journal-line';
+import { readJournalFileEnds, listJournalFileNames, isWriterProcessGone, readRawJournalLines } from './journal-files';
+import { JournalEntryFiles } from './journal-entry-files';
+import { isPartialJournalLine, parseJournalLine, type JournalVerificationContext } from './journal-line';
 import { JournalWriter } from './journal-writer';
 
-/** One problem. `line` counts from 1; 0 stands for the whole file. */
-export interface BrokenLine {
+/** One problem in a journal. `line` counts from 1; 0 stands for the whole file. */
+export interface JournalFault {
   readonly file: string;
   readonly line: number;
   readonly why: string;
@@ -16,7 +16,7 @@ export interface JournalVerification {
   readonly files: number;
   readonly entries: number;
   readonly ok: boolean;
-  readonly broken: readonly BrokenLine[];
+  readonly broken: readonly JournalFault[];
 }
 
 /** Delays before an incomplete line is read again. */
@@ -36,9 +36,9 @@ export async function verifyJournal(
   const links = (await readJournalFileEnds(folder, names)).flatMap(({ file, first }) =>
     (first?.follows ?? []).map((link) => ({ ...link, follower: file })),
   );
-  const broken: BrokenLine[] = [];
+  const broken: JournalFault[] = [];
   const ids = new Set<string>();
-  const origins = new JournalEntryOrigins();
+  const origins = new JournalEntryFiles();
   const allHashes = new Set<string>();
   for (const { file, follower } of links)
     if (!names.includes(file)) broken.push({ file, line: 0, why: `it is missing, but ${follower} follows it` });
@@ -67,7 +67,7 @@ export async function verifyJournal(
 /** Lists the files. A folder that was lost since the last write is reported as a lost file. */
 async function listFileNamesOrNone(folder: string, hasWritten: boolean): Promise<string[]> {
   try {
-    return await listFileNames(folder);
+    return await listJournalFileNames(folder);
   } catch (error) {
     if (hasWritten && (error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
@@ -75,7 +75,7 @@ async function listFileNamesOrNone(folder: string, hasWritten: boolean): Promise
 }
 
 class FileCheck {
-  readonly broken: BrokenLine[] = [];
+  readonly broken: JournalFault[] = [];
   readonly ids = new Set<string>();
   readonly hashes = new Set<string>();
   lines = 0;
@@ -85,25 +85,25 @@ class FileCheck {
   constructor(
     readonly file: string,
     readonly owner: JournalVerificationContext | undefined,
-    readonly origins: JournalEntryOrigins,
+    readonly origins: JournalEntryFiles,
   ) {}
 
   async read(folder: string): Promise<void> {
     const path = join(folder, this.file);
-    let { lines, rest } = await readRawLines(path);
+    let { lines, rest } = await readRawJournalLines(path);
     for (const delayMs of RETRY_DELAYS_MS) {
       if (rest.length === 0 || (await isWriterProcessGone(folder, this.file))) break;
       await wait(delayMs);
-      ({ lines, rest } = await readRawLines(path));
+      ({ lines, rest } = await readRawJournalLines(path));
     }
     for (const bytes of lines) this.#checkLine(bytes);
     if (rest.length === 0) return;
-    if (!isPartialLine(rest)) this.#checkLine(rest);
+    if (!isPartialJournalLine(rest)) this.#checkLine(rest);
     else if (!(await isWriterProcessGone(folder, this.file))) this.#report(this.lines + 1, 'it is incomplete, but its process is running');
   }
 
   #checkLine(bytes: Buffer): void {
-    const { line, problem, hashes } = parseLine(bytes, this.file, this.owner);
+    const { line, problem, hashes } = parseJournalLine(bytes, this.file, this.owner);
     const lineNumber = ++this.lines;
     const expectedPrev = lineNumber === 1 ? [''] : this.#expectedPrev;
     this.#expectedPrev = hashes.length > 0 ? hashes : undefined;

@@ -16,13 +16,13 @@ export class AccountState {
   pendingStep: string | undefined;
   /** The `resume_id` of a step that the settings cannot answer. */
   unansweredStep: string | undefined;
-  /** True after a refused key, until the appliance accepts another one. */
+  /** Whether the latest key was refused and none has been accepted since. */
   isKeyRefused = false;
   /** Clears the state when no gateway has joined again. */
   wipeTimer: NodeJS.Timeout | undefined;
   /** Settles when the latest pause is stored. */
   pauseUpdate: Promise<void> | undefined;
-  /** Answered steps. A flow that repeats a message must not send its code again. */
+  /** Login steps that a message has answered. If a flow repeats the message, its code must not be sent again. */
   readonly #answeredSteps = new Set<string>();
   /** Each gateway of the account masks the key, no matter which one logged in. */
   readonly #redactors = new Set<Redactor>();
@@ -36,7 +36,7 @@ export class AccountState {
     if (this.key) redactor.addTemporary(this.key.apiKey, `${this.key.apiKey}:`);
   }
 
-  /** Returns false when the redactor had already left. */
+  /** Removes a redactor. Returns false when it had already left. */
   leave(redactor: Redactor): boolean {
     return this.#redactors.delete(redactor);
   }
@@ -46,7 +46,7 @@ export class AccountState {
     for (const redactor of this.#redactors) redactor.addTemporary(...secrets);
   }
 
-  /** Returns false when the step already had its answer. */
+  /** Records that a step was answered. Returns false when the step already had its answer. */
   markAnswered(step: string): boolean {
     if (this.#answeredSteps.has(step)) return false;
     this.#answeredSteps.add(step);

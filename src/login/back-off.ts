@@ -70,7 +70,7 @@ export class BackOff {
     this.#forbiddenKey = coordinationKey('login-forbidden', settings.origin, settings.prefix);
   }
 
-  /** Errors: `LOGIN_PAUSED`, or `SECOND_FACTOR_REQUIRED` with the step that waits for an answer. */
+  /** Checks that no pause forbids a login. Errors: `LOGIN_PAUSED`, or `SECOND_FACTOR_REQUIRED` with the step that waits for an answer. */
   async throwIfPaused(resumeId?: string): Promise<void> {
     const storedPauses = await Promise.all([this.#loginPauseKeys, this.#keyPauseKeys].map((keys) => this.#coordination.get(keys.pause)));
     const pause = readPause(storedPauses[0] ?? storedPauses[1]);
@@ -116,7 +116,7 @@ export class BackOff {
     await this.#coordination.set(keys.pause, { until: Date.now() + ms, ms, code, status: status ?? null }, ms);
   }
 
-  /** The appliance accepted a key, so the next failed login counts as the first. */
+  /** Records that the appliance accepted a key, so the next failed login counts as the first. */
   async recordSuccess(): Promise<void> {
     const forget = (): undefined => undefined;
     await Promise.all([this.#loginPauseKeys.pause, this.#loginPauseKeys.length].map((key) => this.#coordination.update(key, forget, 0)));

@@ -1,9 +1,9 @@
 import type { Transport } from '../http/transport';
-import { basicAuthorization, type Reply } from '../http/exchange';
+import { createBasicAuthorizationHeader, type Reply } from '../http/exchange';
 import { parseObject } from '../http/parse-object';
 import { GatewayError, type GatewayErrorDetails } from '../model/error';
 import { isObject } from '../model/json';
-import { hasPagePath } from '../model/rules';
+import { hasWebPagePath } from '../model/rules';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
 import { SessionApiKey } from './pending-login';
@@ -25,10 +25,13 @@ export class LoginExchange {
     this.#transport = transport;
   }
 
-  /** Errors: `LOGIN_REJECTED`, `FORBIDDEN`, `NOT_FOUND`, `APPLIANCE_ERROR`, `BAD_RESPONSE`, and those of the transport. */
+  /**
+   * Sends user name and password. Errors: `LOGIN_REJECTED`, `FORBIDDEN`, `NOT_FOUND`, `APPLIANCE_ERROR`, `BAD_RESPONSE`, and those of the
+   * transport.
+   */
   async sendCredentials(): Promise<LoginStepResult> {
     const { login, realm = '', username = '', password = '' } = this.#settings;
-    const credentials = basicAuthorization(username, password);
+    const credentials = createBasicAuthorizationHeader(username, password);
     if (login === 'realm') return this.#readStep(await this.#send('POST', REALM_LOGIN_PATH, credentials, { realm }));
     // Some releases log in by GET (field-notes.md). These statuses come before a check of the credentials.
     const reply = await this.#send('POST', LEGACY_LOGIN_PATH, credentials);
@@ -37,7 +40,9 @@ export class LoginExchange {
 
   /** Answers a step with a code or a second password. Errors: those of `sendCredentials`. */
   async answerStep(resumeId: string, username: string, answer: string): Promise<LoginStepResult> {
-    return this.#readStep(await this.#send('POST', REALM_LOGIN_PATH, basicAuthorization(username, answer), { resume_id: resumeId }));
+    return this.#readStep(
+      await this.#send('POST', REALM_LOGIN_PATH, createBasicAuthorizationHeader(username, answer), { resume_id: resumeId }),
+    );
   }
 
   #send(method: 'GET' | 'POST', path: string, authorization: string, body?: Record<string, string>): Promise<Reply> {
@@ -70,7 +75,7 @@ export class LoginExchange {
     const details: GatewayErrorDetails = { status, login: true, ...(waitMs !== undefined && { retryAfterMs: waitMs }) };
     const { login, secondFactor, origin, prefix } = this.#settings;
     // No account was refused: nothing of the interface is at this address.
-    if (status < 500 && hasPagePath(origin + prefix))
+    if (status < 500 && hasWebPagePath(origin + prefix))
       return new GatewayError(
         'NOT_FOUND',
         safeMessage`The login was answered with status ${status}, and the URL has the path of a page (${prefix}). Enter only its beginning: ${origin}.`,

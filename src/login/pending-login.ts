@@ -1,11 +1,11 @@
 import { rejectOnAbort, type AbortSignalLike } from '../model/abort';
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
-import { basicAuthorization } from '../http/exchange';
+import { createBasicAuthorizationHeader } from '../http/exchange';
 
 /** One login shared by all callers that wait for its key, including its failure. A canceled caller leaves without ending it. */
 export class PendingLogin {
-  /** Present callers still get the key; later callers start a new login. */
+  /** Whether the login was discarded: its present callers still get the key, and later callers start a new login. */
   isDiscarded = false;
   readonly #key: Promise<SessionApiKey>;
   #waiterCount = 0;
@@ -16,7 +16,7 @@ export class PendingLogin {
     this.#key = login(this);
   }
 
-  /** Errors: those of the login, and `ABORTED` when the signal fires. */
+  /** Waits for the key. Errors: those of the login, and `ABORTED` when the signal fires. */
   async waitForKey(signal: AbortSignalLike | undefined): Promise<SessionApiKey> {
     this.#waiterCount++;
     try {
@@ -51,13 +51,13 @@ export class PendingLogin {
 
 /** An API key as an Authorization header. Compare keys by identity. */
 export class SessionApiKey {
-  /** The appliance has answered a request with this key. */
+  /** Whether the appliance has answered a request with this key. */
   isAccepted = false;
-  /** The appliance refused this key before it was ever accepted. */
+  /** Whether the appliance refused this key before it was ever accepted. */
   rejectedWhenFresh = false;
   readonly authorization: string;
 
   constructor(readonly apiKey: string) {
-    this.authorization = basicAuthorization(apiKey, '');
+    this.authorization = createBasicAuthorizationHeader(apiKey, '');
   }
 }

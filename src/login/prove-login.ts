@@ -5,7 +5,7 @@ import { Redactor } from '../model/redaction';
 import type { CheckedSettings } from '../model/settings';
 import { Session } from './session';
 
-export interface LoginProofOptions {
+interface LoginProofOptions {
   readonly settings: CheckedSettings;
   readonly transport: Transport;
   readonly coordination: Coordination;

@@ -14,7 +14,7 @@ import { reserveOneTimeCode, type OneTimeCode } from './one-time-codes';
 
 export type { SessionApiKey } from './pending-login';
 
-export interface SessionOptions {
+interface SessionOptions {
   /** Logs in separately from the account's shared key, to prove that a login works. */
   readonly isolatedLogin?: boolean | undefined;
 }
@@ -213,7 +213,7 @@ export class Session {
     return login;
   }
 
-  /** Further steps wait for an answer from a flow. */
+  /** Returns the key, or the pending step. Further steps wait for an answer from a flow. */
   #toKeyOrPendingStep(step: LoginStepResult, login: PendingLogin): SessionApiKey {
     if ('key' in step) return step.key;
     if (!login.isDiscarded) this.#accountState.pendingStep = step.resumeId;
@@ -292,7 +292,7 @@ export class Session {
   }
 }
 
-/** The appliance refused a pasted key. */
+/** Creates the error for a pasted key that the appliance refused. */
 function expiredKeyError(): GatewayError {
   return new GatewayError(
     'UNAUTHORIZED',

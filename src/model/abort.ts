@@ -9,7 +9,7 @@ export interface AbortSignalLike {
 }
 
 /** A signal aborts once. */
-export const LISTEN_ONCE = { once: true } as const;
+export const LISTEN_ONCE_OPTION = { once: true } as const;
 
 /**
  * A cheap `AbortController`: creating a real one per message costs the garbage collector more than the rest of the message's way through
@@ -17,7 +17,7 @@ export const LISTEN_ONCE = { once: true } as const;
  */
 export class LightAbortController implements AbortSignalLike {
   aborted = false;
-  /** Most signals have one listener at a time. */
+  /** The only listener, or a list of listeners. Most signals have one. */
   #listener: (() => void) | undefined;
   #others: Set<() => void> | undefined;
 
@@ -41,7 +41,7 @@ export class LightAbortController implements AbortSignalLike {
   follow(signal: AbortSignal): () => void {
     const abort = (): void => this.abort();
     if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, LISTEN_ONCE);
+    signal.addEventListener('abort', abort, LISTEN_ONCE_OPTION);
     return () => signal.removeEventListener('abort', abort);
   }
 
@@ -62,7 +62,7 @@ export function toAbortSignal(signal: AbortSignalLike): AbortSignal {
   if (signal instanceof AbortSignal) return signal;
   const controller = new AbortController();
   if (signal.aborted) controller.abort();
-  else signal.addEventListener('abort', () => controller.abort(), LISTEN_ONCE);
+  else signal.addEventListener('abort', () => controller.abort(), LISTEN_ONCE_OPTION);
   return controller.signal;
 }
 
@@ -76,7 +76,7 @@ export async function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignalL
   const aborted = new Promise<never>((_, reject) => {
     rejectAborted = () => reject(new GatewayError('ABORTED', trusted(abortMessage), { sent: false }));
     if (signal.aborted) rejectAborted();
-    signal.addEventListener('abort', rejectAborted, LISTEN_ONCE);
+    signal.addEventListener('abort', rejectAborted, LISTEN_ONCE_OPTION);
   });
   try {
     return await Promise.race([aborted, promise]);

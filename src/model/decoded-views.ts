@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 /** A text with one kind of escape decoded, and the source position of each character. */
-export interface DecodedText {
+interface DecodedText {
   readonly text: string;
   /** Index in the source text where the character at `index` begins. `index` may be the length of the text. */
   toSourceIndex(index: number): number;
@@ -97,7 +97,7 @@ function readPercentEscape(text: string, at: number): DecodedEscape | undefined 
   return isUtf8(bytes) ? { decoded: bytes.toString(), width: 3 * count } : { decoded: String.fromCharCode(first), width: 3 };
 }
 
-/** The byte of the escape at `at`; negative when there is none. */
+/** Returns the byte of the escape at `at`; negative when there is none. */
 function byteAt(text: string, at: number): number {
   return text[at] === '%' ? hexNumberAt(text, at + 1, 2) : -1;
 }

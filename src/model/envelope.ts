@@ -81,7 +81,7 @@ let latest: { readonly ms: number; readonly text: string } | undefined;
 /**
  * The current time for an envelope. The text is cached for one millisecond, because formatting it costs more than the rest of the envelope.
  */
-export function currentIsoTime(): string {
+export function getCurrentIsoTime(): string {
   const ms = Date.now();
   if (latest?.ms !== ms) latest = { ms, text: new Date(ms).toISOString() };
   return latest.text;

@@ -11,11 +11,11 @@ export interface GatewayErrorDetails {
   result?: { info: ResultMessage[]; warnings: ResultMessage[]; errors: ResultMessage[] };
   /** Why the outcome of a write is unknown: the error code that a read would have had. */
   reason?: ErrorCode;
-  /** True when the login before the request got this response. */
+  /** Whether the login before the request got this response. */
   login?: true;
   /** Id of the login step that waits for an answer. */
   resumeId?: string;
-  /** False when no byte of the request left: the request certainly had no effect. */
+  /** Whether a byte of the request was sent. If not, the request certainly had no effect. */
   sent?: boolean;
   /** The error code of the operating system or TLS, for example `ECONNREFUSED`. */
   system?: string;
@@ -50,7 +50,9 @@ export class GatewayError extends Error {
     Object.defineProperty(this, 'safeMessage', { value: typeof message === 'string' ? trusted(message) : message });
   }
 
-  /** The code that describes the resource. Undefined after a login error, because a 404 or 403 to a login says nothing about the resource. */
+  /**
+   * The code that describes the resource. Undefined after a login error, because a 404 or 403 to a login says nothing about the resource.
+   */
   get requestCode(): ErrorCode | undefined {
     return this.details.login ? undefined : this.code;
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from './json';
-import type { TextRule } from './rules';
+import type { TextFormat } from './rules';
 import type { SafeMessage } from './safe-message';
 
 /** A count, or a percentage of all items. */
@@ -47,11 +47,11 @@ export interface Field<T = unknown, R extends boolean = boolean> {
   /** One sentence for the sidebar help. */
   readonly help: string;
   readonly required: R;
-  /** The payload itself may be the value (contract, "Where a field's value comes from"). */
+  /** Whether the payload itself may be the value (contract, "Where a field's value comes from"). */
   readonly subject: boolean;
   /** Guards and file paths never come from a payload: the body of a webhook must not lift a limit or name a file. */
   readonly guard: boolean;
-  /** An empty filter is an error, because it would select everything. */
+  /** Whether an empty object is an error. An empty filter would select everything. */
   readonly filter: boolean;
   readonly secret: boolean;
   /** When the subject is an array, each item may have this field. The field is then not required here. */
@@ -68,7 +68,7 @@ export interface Field<T = unknown, R extends boolean = boolean> {
   /** A special editor of the dialog, besides text. */
   readonly editor?: 'session-filter' | 'resource' | 'folder';
   /** The format of a text. The dialog checks it too. */
-  readonly rule?: TextRule;
+  readonly rule?: TextFormat;
   /** The range of a number; a count is a whole number of at least 1. The dialog checks it too. */
   readonly range?: 'count' | 'positive';
   readonly default?: T;
@@ -80,7 +80,7 @@ export interface Field<T = unknown, R extends boolean = boolean> {
 export type Fields = Readonly<Record<string, Field>>;
 
 /** A field with a default, so that it always has a value in the parsed input. */
-export type DefaultedField<T> = Field<T, false> & { readonly default: T };
+type DefaultedField<T> = Field<T, false> & { readonly default: T };
 
 type Value<F> = F extends Field<infer T> ? T : never;
 type PerItem = { readonly perItem: true };
@@ -136,8 +136,8 @@ export function requiredField<T>(optionalField: Field<T>): Field<T, true> {
   return { ...optionalField, required: true };
 }
 
-/** Marks the bold field of the contract's table. */
-export function subjectField<F extends Field>(field: F): F {
+/** Marks the field that the whole payload can fill, which is bold in the contract's table. */
+export function payloadField<F extends Field>(field: F): F {
   return { ...field, subject: true };
 }
 

@@ -1,8 +1,8 @@
 import { badInput } from './error';
 import type { Field, Fields, ParsedInput, Operation } from './operation';
-import { isOutOfRange, matchesRule, parsePercentage, type TextRule } from './rules';
+import { isNumberOutOfRange, matchesTextFormat, parsePercentage, type TextFormat } from './rules';
 import { trusted, safeMessage, type SafeMessage } from './safe-message';
-import { isObject, describeKind, type JsonObject } from './json';
+import { isObject, describeValueKind, type JsonObject } from './json';
 
 type FieldReader = (value: unknown, name: string, field: Field) => unknown;
 
@@ -30,7 +30,7 @@ const fieldReaders: Record<Field['kind'], FieldReader> = {
   choice: (value, name, field) => {
     const choices = field.choices ?? [];
     if (typeof value === 'string' && choices.includes(value)) return value;
-    const actual = typeof value === 'string' ? JSON.stringify(value) : trusted(describeKind(value));
+    const actual = typeof value === 'string' ? JSON.stringify(value) : trusted(describeValueKind(value));
     throw badInput(safeMessage`${trusted(name)} must be one of ${trusted(choices.join(', '))}, not ${actual}.`);
   },
   object: (value, name) => {
@@ -78,7 +78,7 @@ const fieldReaders: Record<Field['kind'], FieldReader> = {
  */
 export function parseInput(operation: Operation, raw: Readonly<Record<string, unknown>>): ParsedInput {
   if (!isObject(raw))
-    throw badInput(safeMessage`The input must be an object with the fields of the operation, not ${trusted(describeKind(raw))}.`);
+    throw badInput(safeMessage`The input must be an object with the fields of the operation, not ${trusted(describeValueKind(raw))}.`);
   const input: Record<string, unknown> = {};
   const { fields } = operation;
   for (const name in raw) {
@@ -140,11 +140,11 @@ function isNestedDeeper(value: unknown, levels: number): boolean {
 
 function rangeComplaint({ range }: Field, value: unknown): string | undefined {
   // A percentage has no range.
-  if (typeof value === 'string' || !isOutOfRange(range, value)) return undefined;
+  if (typeof value === 'string' || !isNumberOutOfRange(range, value)) return undefined;
   return range === 'count' ? 'must be a whole number of at least 1.' : 'must be more than 0.';
 }
 
-const EXPECTED_BY_RULE: Readonly<Record<TextRule, string>> = {
+const EXPECTED_BY_RULE: Readonly<Record<TextFormat, string>> = {
   ipv4: 'an IPv4 address such as 192.0.2.10',
   netmask: 'a netmask such as 255.255.255.0',
   address: 'an address such as 198.51.100.0 or 2001:db8::1',
@@ -154,10 +154,10 @@ const EXPECTED_BY_RULE: Readonly<Record<TextRule, string>> = {
 };
 
 function ruleComplaint({ rule }: Field, value: unknown): SafeMessage | undefined {
-  if (rule === undefined || typeof value !== 'string' || matchesRule(rule, value)) return undefined;
+  if (rule === undefined || typeof value !== 'string' || matchesTextFormat(rule, value)) return undefined;
   return safeMessage`must be ${trusted(EXPECTED_BY_RULE[rule])}, not ${JSON.stringify(value)}.`;
 }
 
 function wrongKindError(name: string, expected: string, actual: unknown): Error {
-  return badInput(safeMessage`${trusted(name)} must be ${trusted(expected)}, not ${trusted(describeKind(actual))}.`);
+  return badInput(safeMessage`${trusted(name)} must be ${trusted(expected)}, not ${trusted(describeValueKind(actual))}.`);
 }

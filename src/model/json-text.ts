@@ -1,5 +1,5 @@
 import { badInput, GatewayError } from './error';
-import { isObject, describeKind } from './json';
+import { isObject, describeValueKind } from './json';
 import { trusted, safeMessage } from './safe-message';
 
 /** Fixed messages of V8 are trusted. A `toJSON` method may throw any text. */
@@ -25,12 +25,12 @@ export function toJsonText(body: unknown, replacer?: Replacer): string {
 function checkSerializable(key: string, value: unknown): unknown {
   if ((typeof value === 'number' && !Number.isFinite(value)) || typeof value === 'function' || typeof value === 'symbol') {
     throw badInput(
-      safeMessage`The body cannot be sent as JSON: ${trusted(typeof value === 'number' ? String(value) : describeKind(value))} is at ${JSON.stringify(key)} and would be lost.`,
+      safeMessage`The body cannot be sent as JSON: ${trusted(typeof value === 'number' ? String(value) : describeValueKind(value))} is at ${JSON.stringify(key)} and would be lost.`,
     );
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) || isObject(value)) return value;
   throw badInput(
-    safeMessage`The body cannot be sent as JSON: ${trusted(describeKind(value))} is at ${JSON.stringify(key)} and would become an empty object.`,
+    safeMessage`The body cannot be sent as JSON: ${trusted(describeValueKind(value))} is at ${JSON.stringify(key)} and would become an empty object.`,
   );
 }
 

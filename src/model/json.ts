@@ -13,7 +13,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** Sets a property, also one named `__proto__`, which an assignment would take for the prototype. */
-export function setOwn(target: Record<string, unknown>, name: string, value: unknown): void {
+export function setOwnProperty(target: Record<string, unknown>, name: string, value: unknown): void {
   if (name === '__proto__') Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
   else target[name] = value;
 }
@@ -32,13 +32,20 @@ export function readBoolean(value: unknown): boolean | undefined {
   return text === 'true' ? true : text === 'false' ? false : undefined;
 }
 
+/** Reads a switch as appliances spell it: a boolean, `enabled` or `disabled`, 0 or 1; undefined for other values. */
+export function readSwitchValue(value: unknown): boolean | undefined {
+  const text = readText(value).toLowerCase();
+  if (text === 'enabled' || text === '1') return true;
+  return text === 'disabled' || text === '0' ? false : readBoolean(value);
+}
+
 /** A text, number or boolean as text; empty for anything else. */
 export function readText(value: unknown): string {
   return typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
 /** Names the kind of a value in a message: "an array", "a number", "nothing". */
-export function describeKind(value: unknown): string {
+export function describeValueKind(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (value === '') return 'empty text';
   if (Array.isArray(value)) return 'an array';
@@ -52,7 +59,7 @@ export function describeKind(value: unknown): string {
 }
 
 /** A `JSON.stringify` replacer that makes the text independent of the order of keys: objects become sorted pairs. */
-export function sortObjectsReplacer(_key: string, value: unknown): unknown {
+export function sortKeysReplacer(_key: string, value: unknown): unknown {
   if (!isObject(value)) return value;
   // Pairs keep their order; integer keys of an object would not.
   return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));

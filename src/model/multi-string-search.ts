@@ -1,5 +1,5 @@
 /** From the first character to the one after the last. */
-export type MatchSpan = [start: number, end: number];
+export type TextMatchSpan = [start: number, end: number];
 
 /** Shorter texts occur inside ordinary words, so they count only where they stand alone. */
 const MIN_LONG_LENGTH = 4;
@@ -31,20 +31,20 @@ export class MultiStringSearch {
   }
 
   /** Returns the matches in order. Matches of short texts may overlap with others. */
-  findSpans(text: string): MatchSpan[] {
+  findSpans(text: string): TextMatchSpan[] {
     const spans = this.#longSpans(text);
     for (const short of this.#short) addStandaloneSpans(text, short, spans);
     return this.#short.length === 0 ? spans : spans.sort(([one], [other]) => one - other);
   }
 
-  /** False when no text can match. It allocates nothing and may report a match that does not exist. */
+  /** Whether a text can match at all. It allocates nothing and may report a match that does not exist. */
   mayMatch(text: string): boolean {
     for (const short of this.#short) if (text.includes(short)) return true;
     return this.#long.length > 0 && this.#nextCandidate(text, 0) >= 0;
   }
 
-  #longSpans(text: string): MatchSpan[] {
-    const spans: MatchSpan[] = [];
+  #longSpans(text: string): TextMatchSpan[] {
+    const spans: TextMatchSpan[] = [];
     if (this.#long.length === 0) return spans;
     for (let start = this.#nextCandidate(text, 0); start >= 0; start = this.#nextCandidate(text, start + 1)) {
       const length = this.#longestAt(text, start);
@@ -87,7 +87,7 @@ export class MultiStringSearch {
 }
 
 /** Merges overlapping matches, so that the list never gets longer than the text. */
-function addSpan(spans: MatchSpan[], start: number, end: number): void {
+function addSpan(spans: TextMatchSpan[], start: number, end: number): void {
   const last = spans.at(-1);
   if (last && start < last[1]) last[1] = Math.max(last[1], end);
   else spans.push([start, end]);
@@ -99,14 +99,14 @@ function commonLength(one: string, other: string): number {
   return length;
 }
 
-/** Depends on the first four characters only. */
+/** Hashes the first four characters of a text. */
 function toSlot(text: string): number {
   let slot = 0;
   for (let at = 0; at < MIN_LONG_LENGTH; at++) slot = ((slot << 4) ^ text.charCodeAt(at)) & 0xffff;
   return slot;
 }
 
-function addStandaloneSpans(text: string, needle: string, spans: MatchSpan[]): void {
+function addStandaloneSpans(text: string, needle: string, spans: TextMatchSpan[]): void {
   for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1)) {
     const end = at + needle.length;
     if (!isWordAt(text, at - 1) && !isWordAt(text, end)) spans.push([at, end]);

@@ -148,7 +148,7 @@ export interface OperationContext {
     readonly journal: string;
     /** Signs and checks records in folders. Undefined without a signing key. */
     readonly signer: RecordSigner | undefined;
-    /** A folder that remembers across restarts what must be in other folders. */
+    /** A folder with records, across restarts, of what other folders must contain. */
     readonly stateFolder: string | undefined;
   };
   readonly dryRun: boolean;

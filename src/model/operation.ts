@@ -19,7 +19,7 @@ export {
   pathField,
   recordsField,
   requiredField,
-  subjectField,
+  payloadField,
   textField,
   type NumberOrPercent,
   type Field,
@@ -73,7 +73,7 @@ export interface Area<N extends string = string, O extends Operations = Operatio
   readonly color: string;
   /** The node has an extra output for events without a message, and polls every `every` seconds. */
   readonly events?: { readonly every: number };
-  /** False when a plan would be empty, as for a login. */
+  /** Whether the node offers a dry run. For a login, a plan would be empty. */
   readonly dryRun?: false;
   readonly operations: O;
 }

@@ -1,6 +1,4 @@
-import mustache from 'mustache';
 import { badInput } from './error';
-import { describeKind } from './json';
 import type { Query } from './request';
 import { trusted, safeMessage } from './safe-message';
 
@@ -9,6 +7,9 @@ export const CONFIGURATION_ROOT = '/api/v1/configuration';
 /** Root of the whole interface (appliance-api.md, "Endpoints"). */
 const API_ROOT = '/api/v1';
 
+/** Matches a path segment without characters that need encoding. Most names of the interface are like this. */
+const PLAIN_SEGMENT = /^[\w-]+$/;
+
 // Unreserved characters of RFC 3986; the interface lets only US-ASCII stand literally and lists `* / @ & #` as encoded.
 const NOT_LITERAL = /[!'()*]/g;
 
@@ -16,24 +17,28 @@ const NOT_LITERAL = /[!'()*]/g;
  * Encodes one raw name as one path segment (appliance-api.md, "URLs"): percent-encoded UTF-8 with a leading dot as `%2E`. Errors:
  * `BAD_INPUT` for half a surrogate pair.
  */
-export function encodeSegment(name: string): string {
-  const encoded = encode(name);
+export function encodePathSegment(name: string): string {
+  if (PLAIN_SEGMENT.test(name)) return name;
+  const encoded = percentEncode(name);
   return encoded.startsWith('.') ? `%2E${encoded.slice(1)}` : encoded;
 }
 
 /** Encodes a name or value that never begins a segment, such as a query value. */
-function encode(text: string): string {
+export function percentEncode(text: string): string {
   if (!text.isWellFormed()) throw badInput('A name contains half of a Unicode character. Check where it was cut.');
   return encodeURIComponent(text).replace(NOT_LITERAL, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Template tag for fixed paths: every value becomes one encoded segment. Errors: `BAD_INPUT` for an empty name, `.` and `..`. */
+/**
+ * Template tag for fixed paths: every value becomes one encoded segment. Errors: `BAD_INPUT` for an empty name, and for `.` and `..`, also
+ * between slashes: a server may take an encoded slash for a real one.
+ */
 export function encodedPath(literals: TemplateStringsArray, ...names: string[]): string {
   let path = literals[0] ?? '';
   names.forEach((name, index) => {
     if (name.trim() === '') throw badInput('A name is empty: the request would go to all of them.');
-    if (isDotSegment(name)) throw badInput(safeMessage`The name "${trusted(name)}" cannot be sent: in a URL it means another path.`);
-    path += encodeSegment(name) + (literals[index + 1] ?? '');
+    if (canLeadToOtherPath(name)) throw badInput(safeMessage`The name "${name}" cannot be sent: in a URL it means another path.`);
+    path += encodePathSegment(name) + (literals[index + 1] ?? '');
   });
   return path;
 }
@@ -41,7 +46,9 @@ export function encodedPath(literals: TemplateStringsArray, ...names: string[]):
 /** Returns the query string with `?`, or `''` for an empty query. Keys and values are encoded once. */
 export function encodeQuery(query: Query | undefined): string {
   if (!query) return '';
-  const parts = Object.entries(query).map(([key, value]) => (value === true ? encode(key) : `${encode(key)}=${encode(value)}`));
+  const parts = Object.entries(query).map(([key, value]) =>
+    value === true ? percentEncode(key) : `${percentEncode(key)}=${percentEncode(value)}`,
+  );
   return parts.length > 0 ? `?${parts.join('&')}` : '';
 }
 
@@ -138,7 +145,7 @@ function encodeRawSegment(name: unknown): string {
   if (typeof name !== 'string' && typeof name !== 'number') throw badInput('path is an array with an item that is not text.');
   const text = String(name);
   assertNoDotSegment(text, text);
-  return encodeSegment(text);
+  return encodePathSegment(text);
 }
 
 /** Characters that RFC 3986 allows in a segment besides the unreserved ones. */
@@ -149,7 +156,7 @@ function encodeApiSegment(segment: string): string {
   const encodePiece = (piece: string): string =>
     piece
       .split(SEGMENT_CHARACTERS)
-      .map((part, index) => (index % 2 === 1 ? part : encode(part)))
+      .map((part, index) => (index % 2 === 1 ? part : percentEncode(part)))
       .join('');
   const encoded = encodeTextSegment(segment, encodePiece);
   // Some servers drop the parameters of a segment, so `..;x` leaves the path too.
@@ -157,11 +164,8 @@ function encodeApiSegment(segment: string): string {
   return encoded;
 }
 
-/** Most names of the interface: every character stands for itself. */
-const PLAIN_SEGMENT = /^[\w-]+$/;
-
 /** Encodes a segment of text: a valid `%XX` stays, other characters that may not stand literally are encoded. */
-function encodeTextSegment(segment: string, encodePiece = encode): string {
+function encodeTextSegment(segment: string, encodePiece = percentEncode): string {
   if (PLAIN_SEGMENT.test(segment)) return segment;
   const pieces = segment.split(/(%[0-9A-Fa-f]{2})/);
   const encoded = pieces.map((piece, index) => (index % 2 === 1 ? piece : encodePiece(piece))).join('');
@@ -190,36 +194,18 @@ function isDotSegment(name: string): boolean {
   return name === '.' || name === '..';
 }
 
-/**
- * Expands the `{{tags}}` in a path from the dialog: each value becomes one encoded raw segment (contract, "Paths of the configuration
- * tree"). Only plain tags are allowed, because the output of a section or an unescaped tag could change the path. Errors: `BAD_INPUT` for
- * other tags and for a value that is not text or a number.
- */
-export function expandPathTags(template: string, view: object): string {
-  for (const [type, name] of parseTemplate(template)) {
-    if (type === 'text') continue;
-    if (type !== 'name')
-      throw badInput(
-        safeMessage`path has the tag {{${trusted(tagSign(type))}${trusted(name)}}}: only plain tags like {{payload.name}} are possible.`,
-      );
-    const value: unknown = new mustache.Context(view).lookup(name);
-    if (value === undefined || value === null || value === '')
-      throw badInput(safeMessage`path needs {{${trusted(name)}}}, but the message has nothing there.`);
-    if (typeof value !== 'string' && typeof value !== 'number')
-      throw badInput(safeMessage`path needs text in {{${trusted(name)}}}, not ${trusted(describeKind(value))}.`);
-  }
-  // `toConfigurationPath` keeps valid escapes, so it does not encode these values again. It also checks for dots.
-  return mustache.render(template, view, {}, { escape: (value: unknown) => encode(String(value)) });
+/** Whether a server that decodes slashes before dots could read the name as another path. It may drop the parameters of a segment. */
+export function canLeadToOtherPath(name: string): boolean {
+  return name.includes('.') && name.split(/[/\\]/).some((part) => isDotSegment(part.split(';', 1)[0] ?? ''));
 }
 
-function parseTemplate(template: string): [string, string][] {
+/** Returns a path of the interface as a person writes it: without its beginning and its escapes. Other texts stay as they are. */
+export function toReadablePath(path: string): string {
+  const [, below] = /^\/api\/v1\/(?:configuration\/)?(.+)$/.exec(path) ?? [];
+  if (below === undefined) return path;
   try {
-    return mustache.parse(template).map((token): [string, string] => [token[0], token[1]]);
-  } catch (error) {
-    throw badInput(safeMessage`path has a tag that cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+    return decodeURIComponent(below);
+  } catch {
+    return below;
   }
-}
-
-function tagSign(type: string): string {
-  return type === '!' || type === '=' ? '' : type;
 }

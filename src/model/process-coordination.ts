@@ -1,4 +1,4 @@
-import { LISTEN_ONCE, type AbortSignalLike } from './abort';
+import { LISTEN_ONCE_OPTION, type AbortSignalLike } from './abort';
 import type { Coordination, ExclusiveOptions, CoordinationValue } from './coordination';
 import { GatewayError } from './error';
 import { trusted } from './safe-message';
@@ -125,7 +125,7 @@ function waitForTurn(waiting: Set<() => void>, signal: AbortSignalLike | undefin
       reject(createAbortError(abortMessage));
     };
     waiting.add(begin);
-    signal?.addEventListener('abort', leave, LISTEN_ONCE);
+    signal?.addEventListener('abort', leave, LISTEN_ONCE_OPTION);
   });
 }
 

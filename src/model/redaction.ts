@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { GatewayError } from './error';
-import { isObject, setOwn, type JsonObject } from './json';
-import { MultiStringSearch, type MatchSpan } from './multi-string-search';
+import { isObject, setOwnProperty, type JsonObject } from './json';
+import { MultiStringSearch, type TextMatchSpan } from './multi-string-search';
 import { findSecrets, isSecretKey, maskSecretValue, parseNestedJson, type SecretValue } from './secrets';
 import { SafeMessage } from './safe-message';
 import { createDecodedTexts } from './decoded-views';
@@ -43,7 +43,7 @@ export class Redactor {
   /** API keys and codes change for as long as the process lives, so only the latest ones are kept. */
   readonly #temporary: SecretValue[][] = [];
   #secretSearches: SecretSearches | undefined;
-  /** A redactor whose secrets are masked too, including those added later. */
+  /** Another redactor. Its secrets are masked here too, including those that it learns later. */
   #parent: Redactor | undefined;
   #masksEverything = false;
 
@@ -141,7 +141,7 @@ export class Redactor {
       const redactedItem = isSecretKey(name, value) ? maskSecretValue(item, MASK) : this.#redactValue(item, depth + 1);
       if (redactedItem !== item) {
         redacted ??= copyObject(value);
-        setOwn(redacted, name, redactedItem);
+        setOwnProperty(redacted, name, redactedItem);
       }
     }
     return redacted ?? value;
@@ -179,14 +179,14 @@ export class Redactor {
     return this.#masksEverything || (this.#parent !== undefined && this.#parent.#isMaskingEverything());
   }
 
-  #spans(text: string): MatchSpan[] {
+  #spans(text: string): TextMatchSpan[] {
     const spans = this.#findSpans(text);
     return PATH.test(text) ? spans.filter(([start, end]) => !WORD.test(text.slice(start, end))) : spans;
   }
 
-  #findSpans(text: string): MatchSpan[] {
+  #findSpans(text: string): TextMatchSpan[] {
     const searches = this.#searches();
-    const spans: MatchSpan[] = [];
+    const spans: TextMatchSpan[] = [];
     for (const view of createDecodedTexts(text)) {
       for (const { complete, prefixes } of searches) {
         const [first] = prefixes.findSpans(view.text);
@@ -224,7 +224,7 @@ function copyObject(value: JsonObject): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value));
 }
 
-function maskSpans(text: string, spans: MatchSpan[]): string {
+function maskSpans(text: string, spans: TextMatchSpan[]): string {
   if (spans.length === 0) return text;
   spans.sort(([one], [other]) => one - other);
   const shown: string[] = [];

@@ -20,7 +20,7 @@ export function findUrlFault(text: string): UrlFault | undefined {
 const PAGE_PATH = /^\/(?:admin|dana|dana-na|dana-admin|login|welcome)(?:\/|$)|\.(?:cgi|html?|php|jsp|aspx?)$/i;
 
 /** Whether a valid base URL has the path of a page. */
-export function hasPagePath(text: string): boolean {
+export function hasWebPagePath(text: string): boolean {
   return URL.canParse(text) && PAGE_PATH.test(new URL(text).pathname);
 }
 
@@ -50,7 +50,7 @@ export function isValidWaiting(value: number): boolean {
 }
 
 /** The serial numbers and machine ids of a pin, in upper case. */
-export function parsePins(pin: string): string[] {
+export function parseIdentityPins(pin: string): string[] {
   return pin
     .toUpperCase()
     .split(/[\s,;]/)
@@ -66,13 +66,13 @@ function isCount(value: unknown): boolean {
 }
 
 /** Whether a number is outside the range of its field. */
-export function isOutOfRange(range: 'count' | 'positive' | undefined, value: unknown): boolean {
+export function isNumberOutOfRange(range: 'count' | 'positive' | undefined, value: unknown): boolean {
   if (range === 'count') return !isCount(value);
   return range === 'positive' && !((value as number) > 0);
 }
 
 /** The credentials that a login needs. Other credentials are ignored. */
-export function requiredCredentials(login: unknown, secondFactor: unknown): readonly string[] {
+export function listRequiredCredentials(login: unknown, secondFactor: unknown): readonly string[] {
   if (login === 'key') return ['apiKey'];
   const second: Readonly<Record<string, string>> = { password: 'secondPassword', totp: 'totpSecret' };
   const more = login === 'legacy' ? undefined : second[String(secondFactor)];
@@ -85,7 +85,7 @@ export function containsColon(username: string | undefined): boolean {
 }
 
 /** The formats of a text field. */
-export type TextRule = 'ipv4' | 'netmask' | 'address' | 'host' | 'mask' | 'amount';
+export type TextFormat = 'ipv4' | 'netmask' | 'address' | 'host' | 'mask' | 'amount';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
@@ -115,7 +115,7 @@ export function parsePercentage(text: string): number | undefined {
 
 const isCountText = (text: string): boolean => isCount(Number(text));
 
-const rules: Readonly<Record<TextRule, (text: string) => boolean>> = {
+const rules: Readonly<Record<TextFormat, (text: string) => boolean>> = {
   ipv4: (text) => IPV4.test(text),
   netmask: isNetmask,
   address: (text) => IPV4.test(text) || isIPv6(text),
@@ -124,6 +124,6 @@ const rules: Readonly<Record<TextRule, (text: string) => boolean>> = {
   amount: (text) => isCountText(text) || parsePercentage(text) !== undefined,
 };
 
-export function matchesRule(rule: TextRule, text: string): boolean {
+export function matchesTextFormat(rule: TextFormat, text: string): boolean {
   return rules[rule](text);
 }

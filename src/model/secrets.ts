@@ -44,7 +44,7 @@ function matchesSecretName(name: string): boolean {
 }
 
 /** Whether an object is a pair with a secret name: `{ name: 'shared-secret', value: … }`. */
-export function isSecretPair(pair: JsonObject): boolean {
+export function isSecretNameValuePair(pair: JsonObject): boolean {
   for (const key of PAIR_NAMES) {
     const name = pair[key];
     if (typeof name === 'string' && isSecretName(name)) return true;
@@ -54,7 +54,7 @@ export function isSecretPair(pair: JsonObject): boolean {
 
 /** Returns whether the value of the key is a secret. In a pair of name and value, the name decides. */
 export function isSecretKey(key: string, owner: JsonObject): boolean {
-  return isSecretName(key) || (key.startsWith('value') && isSecretPair(owner));
+  return isSecretName(key) || (key.startsWith('value') && isSecretNameValuePair(owner));
 }
 
 /** Replaces a secret by the mask. Values that reveal nothing stay: an empty text, null, undefined or a boolean. */
@@ -159,7 +159,7 @@ function* findPairSecrets(part: string): Generator<SecretValue> {
 }
 
 /** Whether `findInputSecrets` can yield anything. Most inputs contain no secret, and this test allocates no memory. */
-export function mayHoldInputSecrets(fields: Fields | undefined, input: Readonly<Record<string, unknown>>): boolean {
+export function canContainInputSecrets(fields: Fields | undefined, input: Readonly<Record<string, unknown>>): boolean {
   try {
     for (const name in fields) {
       const field = fields[name];

@@ -5,7 +5,7 @@ export const CREDENTIAL_NAMES = ['username', 'password', 'secondUsername', 'seco
 export type CredentialName = (typeof CREDENTIAL_NAMES)[number];
 
 /** Settings that are one text, number or boolean and fit into a table cell. */
-export type PlainSetting = Exclude<keyof Settings, CredentialName | 'tls' | 'proxy'>;
+export type ScalarSetting = Exclude<keyof Settings, CredentialName | 'tls' | 'proxy'>;
 
 /** The kind of each plain setting. A missing setting does not compile. */
 export const SETTING_KINDS = {
@@ -27,4 +27,4 @@ export const SETTING_KINDS = {
   rate: 'number',
   waiting: 'number',
   log: 'boolean',
-} as const satisfies Readonly<Record<PlainSetting, 'text' | 'number' | 'boolean'>>;
+} as const satisfies Readonly<Record<ScalarSetting, 'text' | 'number' | 'boolean'>>;

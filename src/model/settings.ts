@@ -10,9 +10,9 @@ import {
   MAX_RATE,
   MAX_TIMEOUT_SECONDS,
   MAX_WAITING,
-  requiredCredentials,
+  listRequiredCredentials,
   PERMISSIONS,
-  parsePins,
+  parseIdentityPins,
   findUrlFault,
   type Permissions,
   type UrlFault,
@@ -166,7 +166,7 @@ export function checkSettings(settings: Settings): CheckedSettings {
   const { origin, pathname, host } = checkUrl(settings.url);
   const login = checkChoice('login', settings.login ?? 'realm', ['realm', 'legacy', 'key']);
   const secondFactor = checkChoice('secondFactor', settings.secondFactor ?? 'none', ['none', 'password', 'totp', 'flow']);
-  const requiredNames = requiredCredentials(login, secondFactor) as (keyof typeof CREDENTIAL_DESCRIPTIONS)[];
+  const requiredNames = listRequiredCredentials(login, secondFactor) as (keyof typeof CREDENTIAL_DESCRIPTIONS)[];
   for (const name of requiredNames) requireSetting(settings[name], name, CREDENTIAL_DESCRIPTIONS[name]);
   for (const name of TEXT_SETTINGS) {
     if (settings[name] !== undefined && typeof settings[name] !== 'string') throw badConfig(safeMessage`${trusted(name)} must be text.`);
@@ -190,9 +190,9 @@ export function checkSettings(settings: Settings): CheckedSettings {
     name: settings.name || host,
     login,
     secondFactor: login === 'realm' ? secondFactor : 'none',
-    timeout: checkSeconds('timeout', settings.timeout, DEFAULT_TIMEOUT_SECONDS),
-    transferTimeout: checkSeconds('transferTimeout', settings.transferTimeout, 600),
-    connections: checkConnections(settings.connections),
+    timeout: checkTimeoutSeconds('timeout', settings.timeout, DEFAULT_TIMEOUT_SECONDS),
+    transferTimeout: checkTimeoutSeconds('transferTimeout', settings.transferTimeout, 600),
+    connections: checkMaxConnections(settings.connections),
     permissions: checkChoice('permissions', settings.permissions ?? 'full', PERMISSIONS),
     origin,
     prefix: trimTrailingSlashes(pathname),
@@ -229,7 +229,7 @@ function checkWord(property: string, value: string | undefined): void {
 }
 
 function checkGuards({ pin, rate, waiting }: Settings): void {
-  if (pin !== undefined && (typeof pin !== 'string' || parsePins(pin).length === 0))
+  if (pin !== undefined && (typeof pin !== 'string' || parseIdentityPins(pin).length === 0))
     throw badConfig('pin must be a serial number or a machine id.');
   if (rate !== undefined && !isValidRate(rate)) throw badConfig(`rate must be between ${MIN_RATE} and ${MAX_RATE} requests a second.`);
   if (waiting !== undefined && !isValidWaiting(waiting)) throw badConfig(`waiting must be a whole number from 0 to ${MAX_WAITING}.`);
@@ -253,13 +253,13 @@ function checkChoice<T extends string>(property: string, value: string, choices:
   return found;
 }
 
-function checkSeconds(property: string, value: number | undefined, fallback: number): number {
+function checkTimeoutSeconds(property: string, value: number | undefined, fallback: number): number {
   if (value === undefined) return fallback;
   if (!isValidTimeout(value)) throw badConfig(safeMessage`${trusted(property)} must be between 0 and ${MAX_TIMEOUT_SECONDS} seconds.`);
   return value;
 }
 
-function checkConnections(value: number | undefined): number {
+function checkMaxConnections(value: number | undefined): number {
   if (value === undefined) return 8;
   if (!isValidConnections(value)) throw badConfig(`connections must be a whole number from 1 to ${MAX_CONNECTIONS}.`);
   return value;

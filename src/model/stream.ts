@@ -25,7 +25,7 @@ export interface Download<T> {
   readonly sink: Sink;
   /** Resolves after all checks, when the result is in place. */
   finish(): Promise<T>;
-  /** Removes everything. Never rejects. */
+  /** Removes everything that was written. Never rejects. */
   discard(): Promise<void>;
 }
 

@@ -2,6 +2,7 @@ import type { BulkResult } from './envelope';
 import type { ErrorCode } from './error-codes';
 import { isObject } from './json';
 import type { Field, Operation } from './operation';
+import { toReadablePath } from './path';
 import { SUMMARY_TEXTS, type SummaryKey } from './summary-texts';
 
 /** Translates a text and replaces each `__name__` with its value; uses `defaultText` when there is no translation. */
@@ -9,7 +10,7 @@ export type Translate = (key: string, defaultText: string, values: Readonly<Reco
 
 /** Everything that a summary may mention. */
 export interface SummaryInput {
-  /** Full name: `sessions.kill`. */
+  /** Full name of the operation, such as `sessions.kill`. */
   readonly name: string;
   /** The name of the appliance. */
   readonly appliance: string;
@@ -117,6 +118,8 @@ function readValues(names: readonly string[], summaryInput: SummaryInput, ownVal
     const value =
       ownValues[name] ??
       (name === 'title' ? createOperationTitle(summaryInput, translate) : undefined) ??
+      // A report can be about a snapshot of another appliance.
+      (name === 'appliance' && operation?.isReport ? readDataValue(data, name, mask) : undefined) ??
       (name === 'appliance' ? appliance : undefined) ??
       (field && readInputText(field, input[name], mask)) ??
       toText(inputValues?.[name], mask) ??
@@ -203,10 +206,10 @@ function renderBulkSummary(
 
 /** The names of items, each once: the first ones and the number of the others. Empty if they have no names. */
 function listNames(items: readonly unknown[], mask: (text: string) => string): string {
-  if (items.length === 1) return toText(readItemName(items[0]), mask) ?? '';
+  if (items.length === 1) return toText(readListItemName(items[0]), mask) ?? '';
   const names = new Set<string>();
   for (const item of items) {
-    const name = readItemName(item);
+    const name = readListItemName(item);
     if (name !== undefined) names.add(name);
   }
   const listed = Array.from(names)
@@ -216,9 +219,9 @@ function listNames(items: readonly unknown[], mask: (text: string) => string): s
   return names.size > MAX_LISTED_NAMES ? `${listed} (+${names.size - MAX_LISTED_NAMES})` : listed;
 }
 
-function readItemName(item: unknown): string | undefined {
+function readListItemName(item: unknown): string | undefined {
   const name = isObject(item) ? item[NAME_KEYS.find((key) => typeof item[key] === 'string') ?? ''] : item;
-  return typeof name === 'string' && name !== '' ? name : undefined;
+  return typeof name === 'string' && name !== '' ? toReadablePath(name) : undefined;
 }
 
 /** The text that the operation is about: the subject, else the first required field. */

@@ -1,5 +1,5 @@
 /** How a user name is compared: `ignore-domain` also ignores the case. */
-export type NameMatch = (typeof NAME_MATCH_MODES)[number];
+export type NameMatchMode = (typeof NAME_MATCH_MODES)[number];
 
 export const NAME_MATCH_MODES = ['exact', 'ignore-case', 'ignore-domain'] as const;
 
@@ -7,13 +7,13 @@ export const NAME_MATCH_MODES = ['exact', 'ignore-case', 'ignore-domain'] as con
 const MAX_SIMILAR_NAMES = 20;
 
 /** Creates the test for a name. Spaces around a name never count. */
-export function createNameMatcher(name: string, match: NameMatch = 'exact'): (value: unknown) => boolean {
+export function createNameMatcher(name: string, match: NameMatchMode = 'exact'): (value: unknown) => boolean {
   const normalize = NORMALIZERS[match];
   const wanted = normalize(name);
   return (value) => typeof value === 'string' && normalize(value) === wanted;
 }
 
-const NORMALIZERS: Readonly<Record<NameMatch, (name: string) => string>> = {
+const NORMALIZERS: Readonly<Record<NameMatchMode, (name: string) => string>> = {
   exact: (name) => name.trim(),
   'ignore-case': (name) => name.trim().toLowerCase(),
   'ignore-domain': (name) => withoutDomain(name.trim().toLowerCase()),

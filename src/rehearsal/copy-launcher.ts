@@ -1,10 +1,10 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { locateBuiltFile } from '../files/package-folder';
 import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
 
-export interface CopyOptions {
+export interface RehearsalCopyOptions {
   /** The snapshot folder. */
   readonly from: string;
   readonly username: string;
@@ -18,15 +18,15 @@ export interface CopyOptions {
 }
 
 /** Where a copy listens, and the certificate that it shows. */
-export interface CopyEndpoint {
+export interface RehearsalCopyEndpoint {
   readonly origin: string;
   readonly ca: string;
   /** The private key of the certificate. It is worthless anywhere else. */
   readonly key: string;
 }
 
-export interface RunningCopy {
-  readonly endpoint: CopyEndpoint;
+export interface RunningRehearsalCopy {
+  readonly endpoint: RehearsalCopyEndpoint;
   /** Whether the copy ended by itself, for example by a crash. */
   readonly hasEnded: boolean;
   /** Restarts the copy with the snapshot, at the same address. */
@@ -35,7 +35,7 @@ export interface RunningCopy {
 }
 
 /** The signal aborts a start. */
-export type LaunchCopy = (options: CopyOptions, signal: AbortSignal) => Promise<RunningCopy>;
+export type LaunchRehearsalCopy = (options: RehearsalCopyOptions, signal: AbortSignal) => Promise<RunningRehearsalCopy>;
 
 /** Path of the program that runs a copy. It is in the simulator, which the library does not import. */
 const PROCESS_FILE = ['src', 'simulator', 'copy', 'copy-process.js'];
@@ -44,8 +44,8 @@ const MAX_START_MS = 60_000;
 const PASSED_VARIABLES = ['PATH', 'SystemRoot', 'TZ'];
 
 /** Starts a copy in a process that ends with this one. Errors: `BAD_CONFIG` with the reason, `TIMEOUT`, `ABORTED`. */
-export const launchCopyProcess: LaunchCopy = async (options, signal) => {
-  const child = fork(locateBuiltFile(...PROCESS_FILE), [], {
+export const launchSimulatedCopy: LaunchRehearsalCopy = async (options, signal) => {
+  const child = process.getBuiltinModule('node:child_process').fork(locateBuiltFile(...PROCESS_FILE), [], {
     // They keep the memory of a copy near the size of its snapshot. The copy sets more of them, but these save most from the start.
     execArgv: ['--max-semi-space-size=1', '--no-opt'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -65,9 +65,9 @@ export const launchCopyProcess: LaunchCopy = async (options, signal) => {
   }
 };
 
-class CopyProcess implements RunningCopy {
+class CopyProcess implements RunningRehearsalCopy {
   readonly #child: ChildProcess;
-  #endpoint: CopyEndpoint = { origin: '', ca: '', key: '' };
+  #endpoint: RehearsalCopyEndpoint = { origin: '', ca: '', key: '' };
   #hasEnded = false;
 
   constructor(child: ChildProcess) {
@@ -76,7 +76,7 @@ class CopyProcess implements RunningCopy {
     child.on('error', () => (this.#hasEnded = true));
   }
 
-  get endpoint(): CopyEndpoint {
+  get endpoint(): RehearsalCopyEndpoint {
     return this.#endpoint;
   }
 
@@ -84,7 +84,7 @@ class CopyProcess implements RunningCopy {
     return this.#hasEnded;
   }
 
-  async start(options: CopyOptions): Promise<void> {
+  async start(options: RehearsalCopyOptions): Promise<void> {
     this.#endpoint = await this.#request({ kind: 'start', options });
   }
 
@@ -97,10 +97,10 @@ class CopyProcess implements RunningCopy {
     this.#child.kill('SIGKILL');
   }
 
-  #request(request: object): Promise<CopyEndpoint> {
+  #request(request: object): Promise<RehearsalCopyEndpoint> {
     const child = this.#child;
-    return new Promise<CopyEndpoint>((resolve, reject) => {
-      const finish = (error: GatewayError | undefined, endpoint?: CopyEndpoint): void => {
+    return new Promise<RehearsalCopyEndpoint>((resolve, reject) => {
+      const finish = (error: GatewayError | undefined, endpoint?: RehearsalCopyEndpoint): void => {
         clearTimeout(timer);
         child.off('message', onMessage);
         child.off('exit', onExit);
@@ -108,14 +108,14 @@ class CopyProcess implements RunningCopy {
         child.unref();
         child.channel?.unref();
         if (endpoint) resolve(endpoint);
-        else reject(error ?? createStartError('It ended.'));
+        else reject(error ?? createCopyStartError('It ended.'));
       };
       const onMessage = (reply: unknown): void => {
         const { kind, url, ca, key, message } = isObject(reply) ? reply : {};
         if (kind === 'ready') finish(undefined, { origin: String(url), ca: String(ca), key: String(key) });
-        else finish(createStartError(String(message)));
+        else finish(createCopyStartError(String(message)));
       };
-      const onExit = (): void => finish(createStartError('Its process ended.'));
+      const onExit = (): void => finish(createCopyStartError('Its process ended.'));
       const timer = setTimeout(() => {
         child.kill('SIGKILL');
         finish(new GatewayError('TIMEOUT', `The copy did not start within ${MAX_START_MS / 1000} s.`, { sent: false }));
@@ -131,7 +131,7 @@ class CopyProcess implements RunningCopy {
   }
 }
 
-export function createStartError(reason: string): GatewayError {
+export function createCopyStartError(reason: string): GatewayError {
   return new GatewayError('BAD_CONFIG', safeMessage`The copy for the rehearsal could not be started. ${reason} Nothing was sent.`, {
     sent: false,
   });

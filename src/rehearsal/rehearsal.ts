@@ -2,20 +2,26 @@ import { createHash, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { GatewayError } from '../model/error';
 import { checkSettings, type Settings } from '../model/settings';
-import { launchCopyProcess, type CopyEndpoint, type CopyOptions, type LaunchCopy, type RunningCopy } from './copy-launcher';
+import {
+  launchSimulatedCopy,
+  type RehearsalCopyEndpoint,
+  type RehearsalCopyOptions,
+  type LaunchRehearsalCopy,
+  type RunningRehearsalCopy,
+} from './copy-launcher';
 
 /** Maximum number of copies. Each is a process with the memory of a small Node.js program. */
-export const MAX_COPIES = 50;
+export const MAX_REHEARSAL_COPIES = 50;
 const DEFAULT_REALM = 'Admin Users';
 const DEFAULT_USERNAME = 'rehearsal';
 /** Suffix of the folder with the journal of rehearsals, which is beside the real journal. */
 const JOURNAL_SUFFIX = '-rehearsal';
 
 const rehearsals = new Map<string, Rehearsal>();
-let launchCopy: LaunchCopy = launchCopyProcess;
+let launchCopy: LaunchRehearsalCopy = launchSimulatedCopy;
 
 /** Replaces the way a copy is started. Tests of the nodes start it in their own process. */
-export function setCopyLauncher(launcher: LaunchCopy = launchCopyProcess): void {
+export function setRehearsalCopyLauncher(launcher: LaunchRehearsalCopy = launchSimulatedCopy): void {
   launchCopy = launcher;
 }
 
@@ -34,10 +40,10 @@ export class Rehearsal {
   readonly #words: { readonly vendor?: string; readonly brand?: string };
   readonly #members = new Set<object>();
   #closing = new AbortController();
-  #starting: Promise<RunningCopy> | undefined;
-  #copy: RunningCopy | undefined;
+  #starting: Promise<RunningRehearsalCopy> | undefined;
+  #copy: RunningRehearsalCopy | undefined;
   /** What a restarted copy takes over, so that open gateways find it. */
-  #address: Pick<CopyOptions, 'port' | 'tls'> = { port: 0 };
+  #address: Pick<RehearsalCopyOptions, 'port' | 'tls'> = { port: 0 };
 
   private constructor(key: string, { rehearsal = '', username, realm, vendor, brand }: Settings) {
     this.#key = key;
@@ -88,7 +94,7 @@ export class Rehearsal {
   }
 
   /** Starts the copy if needed. Errors: `BAD_CONFIG` if the folder is not a snapshot, `LIMIT` if too many copies run. */
-  async endpoint(): Promise<CopyEndpoint> {
+  async endpoint(): Promise<RehearsalCopyEndpoint> {
     const starting = (this.#starting ??= this.#launch());
     try {
       return (await starting).endpoint;
@@ -108,11 +114,11 @@ export class Rehearsal {
     await this.endpoint();
   }
 
-  async #launch(): Promise<RunningCopy> {
+  async #launch(): Promise<RunningRehearsalCopy> {
     if (this.#members.size === 0) throw closedError();
     const isRunning = (one: Rehearsal): boolean => one.#starting !== undefined && one !== this;
-    if ([...rehearsals.values()].filter(isRunning).length >= MAX_COPIES)
-      throw new GatewayError('LIMIT', `${MAX_COPIES} copies run already, which is the maximum. Rehearse with fewer appliances.`, {
+    if ([...rehearsals.values()].filter(isRunning).length >= MAX_REHEARSAL_COPIES)
+      throw new GatewayError('LIMIT', `${MAX_REHEARSAL_COPIES} copies run already, which is the maximum. Rehearse with fewer appliances.`, {
         sent: false,
       });
     const { signal } = this.#closing;

@@ -1,16 +1,16 @@
 import { safeMessage } from '../model/safe-message';
 import { isUtf8 } from 'node:buffer';
 import { assertParsableJson } from '../http/json-size';
-import { badResponseError } from '../http/parse-object';
+import { createBadResponseError } from '../http/parse-object';
 import type { Reply } from '../http/exchange';
 import { createEmptyMessageLists, type ResultMessageLists } from '../model/envelope';
 import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
 import type { FlowControl, Sink } from '../model/stream';
-import { readMessageLists, assertNoErrors, assertNoNamedRefusal, assertSuccessStatus } from './reply';
+import { readMessageLists, assertNoResultErrors, assertNoDocumentedRefusal, assertSuccessStatus } from './reply';
 
 /** The Accept header when the kind of response is unknown. */
-export const ACCEPT_ANY_TYPE = 'application/json, */*;q=0.5';
+export const ACCEPT_ANY_CONTENT_TYPE = 'application/json, */*;q=0.5';
 /** Maximum size of a response for a message, because Node-RED handles larger ones badly. Exports and backups have separate operations. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
@@ -19,7 +19,7 @@ const BINARY_TYPE = /^(?:application\/(?:octet-stream|zip|gzip|x-|pdf|pkcs)|imag
 const HTML_PAGE = /^\s*<(?:!doctype html|html)\b/i;
 
 /** Collects one response of any kind as it streams in. The transport collects JSON itself. */
-export class AnyResponse implements Sink {
+export class AnyResponseCollector implements Sink {
   /** The response to a write without its result lists, after it was read. */
   document: unknown;
   readonly isBuffering = true;
@@ -48,7 +48,7 @@ export class AnyResponse implements Sink {
   readBody(reply: Reply): unknown {
     assertSuccessStatus(reply);
     const value = this.#value(reply);
-    if (isObject(value) && isObject(value['result'])) assertNoErrors(reply.status, readMessageLists(reply, value['result']));
+    if (isObject(value) && isObject(value['result'])) assertNoResultErrors(reply.status, readMessageLists(reply, value['result']));
     return value;
   }
 
@@ -59,16 +59,16 @@ export class AnyResponse implements Sink {
     assertSuccessStatus(reply);
     const value = this.#value(reply);
     if (typeof value === 'string') {
-      assertNoNamedRefusal(reply.status, value);
+      assertNoDocumentedRefusal(reply.status, value);
       if (HTML_PAGE.test(value))
-        throw badResponseError(reply, safeMessage`The appliance answered a write with an HTML page (status ${reply.status}).`);
+        throw createBadResponseError(reply, safeMessage`The appliance answered a write with an HTML page (status ${reply.status}).`);
     }
     const result = isObject(value) ? value['result'] : undefined;
     const isNothing = value === '' || (isObject(value) && Object.keys(value).every((key) => key === 'result'));
     if (!isNothing) this.document = value;
     if (!isObject(result)) return createEmptyMessageLists();
     const lists = readMessageLists(reply, result);
-    assertNoErrors(reply.status, lists);
+    assertNoResultErrors(reply.status, lists);
     return lists;
   }
 
@@ -85,7 +85,7 @@ export class AnyResponse implements Sink {
       } catch (thrown) {
         if (thrown instanceof GatewayError) throw thrown;
         if (JSON_TYPE.test(contentType))
-          throw badResponseError(reply, safeMessage`The appliance sent JSON that is invalid or truncated (status ${reply.status}).`);
+          throw createBadResponseError(reply, safeMessage`The appliance sent JSON that is invalid or truncated (status ${reply.status}).`);
       }
     }
     return isText ? text : bytes;

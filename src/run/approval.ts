@@ -3,11 +3,11 @@ import type { AbortSignalLike } from '../model/abort';
 import { rejectOnAbort } from '../model/abort';
 import type { PlannedRequest } from '../model/envelope';
 import { GatewayError } from '../model/error';
-import { sortObjectsReplacer } from '../model/json';
+import { sortKeysReplacer } from '../model/json';
 import { toJsonText } from '../model/json-text';
 import type { Request } from '../model/request';
 import { safeMessage } from '../model/safe-message';
-import type { WriteGate, PendingWrite } from './pending-write';
+import type { WriteGuard, PendingWrite } from './pending-write';
 
 /** The plan that somebody approves: all writes of the run, with secrets masked. */
 export interface Proposal {
@@ -20,7 +20,7 @@ export interface Proposal {
   readonly wouldChange?: boolean;
 }
 
-/** Who approved, if known, and when. */
+/** The person who approved, if known, and the time. */
 export interface ApprovalRecord {
   readonly by: string | null;
   readonly at: string;
@@ -30,13 +30,13 @@ export interface ApprovalRecord {
 export type RequestApproval = (proposal: Proposal) => Promise<ApprovalRecord>;
 
 /** Runs the operation without writing, passes each write through `gate`, and returns the plan. */
-export type CreateProposal = (gate: WriteGate) => Promise<Proposal>;
+type CreateProposal = (gate: WriteGuard) => Promise<Proposal>;
 
 /**
  * Holds a run until its plan is approved, and lets only approved writes pass (contract, section 6). It compares hashes of the unmasked
  * writes, because the visible plan is masked.
  */
-export class Approval implements WriteGate {
+export class Approval implements WriteGuard {
   readonly #approve: RequestApproval;
   readonly #allowed = new Map<string, number>();
   #remaining = new Map<string, number>();
@@ -73,7 +73,7 @@ export class Approval implements WriteGate {
     this.#remaining = new Map(this.#allowed);
   }
 
-  /** Errors: `CONFLICT` for a write that was not approved. */
+  /** Checks a write against the approved plan. Errors: `CONFLICT` for a write that was not approved. */
   async assertAllowed(write: PendingWrite): Promise<void> {
     if (this.#consume(await fingerprintWithDigest(write))) return;
     const { method, path } = write.request;
@@ -92,7 +92,7 @@ export class Approval implements WriteGate {
     this.#allowed.set(print, (this.#allowed.get(print) ?? 0) + 1);
   }
 
-  /** A write may be sent as often as it was planned. */
+  /** Uses up one planned write. A write may be sent as often as it was planned. */
   #consume(print: string): boolean {
     const remaining = this.#remaining.get(print) ?? 0;
     if (remaining > 0) this.#remaining.set(print, remaining - 1);
@@ -108,5 +108,5 @@ async function fingerprintWithDigest(write: PendingWrite): Promise<string> {
 function hashWrite({ request, plannedBody }: PendingWrite, digest?: string): string {
   const { method, path, query, rawQuery, body } = request;
   const sent = { method, path, query, rawQuery, body, shown: plannedBody, digest };
-  return createHash('sha256').update(toJsonText(sent, sortObjectsReplacer)).digest('base64');
+  return createHash('sha256').update(toJsonText(sent, sortKeysReplacer)).digest('base64');
 }

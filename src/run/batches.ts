@@ -5,7 +5,7 @@ import type { Request } from '../model/request';
 import { runBulk, toBulkOutcome, type BulkItemOutcome } from './bulk';
 import { reportProgress } from './output';
 import type { RunState } from './run-state';
-import { mayLeaveUnchanged, runWrite } from './writes';
+import { canWriteHaveNoEffect, runWrite } from './writes';
 
 /**
  * See `OperationContext.writeEach`. It creates all requests before it sends the first, so that an invalid item fails before any change.
@@ -26,7 +26,7 @@ export async function writeEach<T>(
     const write = { request, isApproved: true, describeItem: () => describeItem(item) };
     const { status, changed } = await runWrite(run, write);
     run.record.recordStatus('write', status);
-    return { status, changed: changed ?? (mayLeaveUnchanged(write) ? null : true) };
+    return { status, changed: changed ?? (canWriteHaveNoEffect(write) ? null : true) };
   });
 }
 
@@ -53,7 +53,7 @@ export async function runEach<T>(
   return many;
 }
 
-/** See `OperationContext.collectResults`. */
+/** Collects the results of many items, as `OperationContext.collectResults` describes. */
 export function collectResults(run: RunState, items: readonly unknown[], failures: ReadonlyMap<number, GatewayError>): BulkResult {
   const { masker } = run.options;
   const results = items.map((original, index): BulkItemResult => {

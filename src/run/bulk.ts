@@ -1,6 +1,7 @@
 import type { BulkResult, BulkItemResult } from '../model/envelope';
 import { asGatewayError, GatewayError } from '../model/error';
 import { copyJson } from '../model/json';
+import { mapConcurrently } from '../model/map-concurrently';
 import { safeMessage } from '../model/safe-message';
 import type { ErrorCode } from '../model/error-codes';
 import { isWithoutEffect } from './retry-policy';
@@ -20,7 +21,7 @@ export interface BulkItemOutcome {
   readonly changed: boolean | null;
 }
 
-export interface BulkOptions<T> {
+interface BulkOptions<T> {
   /** The part of an item that the results show. */
   readonly describeItem: (item: T) => unknown;
   readonly work: (item: T, index: number) => Promise<BulkItemOutcome>;
@@ -33,7 +34,7 @@ export interface BulkOptions<T> {
 }
 
 /** `failure` is set when every item failed. `changed` is null when it is unknown. */
-export interface BulkOutcome {
+interface BulkOutcome {
   readonly many: BulkResult;
   readonly changed: boolean | null;
   readonly failure: GatewayError | undefined;
@@ -49,32 +50,28 @@ export async function runBulk<T>(
   const results: BulkItemResult[] = [];
   const failures = new Map<number, GatewayError>();
   let changed: boolean | null = false;
-  let next = 0;
   let doneCount = 0;
   let fatalError: GatewayError | undefined;
-  const worker = async (): Promise<void> => {
-    for (let index = next++; index < items.length; index = next++) {
-      // A copy, so that nobody changes the input through the results.
-      const item = copyJson(masker.value(describeItem(items[index] as T)));
-      try {
-        if (fatalError) throw fatalError;
-        const { status, changed: hasChanged } = await work(items[index] as T, index);
-        if (hasChanged === true) changed = true;
-        else if (hasChanged === null) changed ||= null;
-        results[index] = isPlanned ? { item, planned: isPlanned } : { item, ok: true, status };
-      } catch (thrown) {
-        const error = asGatewayError(thrown);
-        if (isFatal(error)) fatalError ??= error;
-        // The item was written, but its state is not the wanted one.
-        if (error.details.extra?.['changed'] === true) changed = true;
-        if (!isWithoutEffect(error)) changed ||= null;
-        failures.set(index, error);
-        results[index] = { item, ok: false, error: { code: error.code, message: masker.message(error) } };
-      }
-      onItemDone?.(++doneCount);
+  await mapConcurrently(items, concurrency, async (original, index) => {
+    // A copy, so that nobody changes the input through the results.
+    const item = copyJson(masker.value(describeItem(original)));
+    try {
+      if (fatalError) throw fatalError;
+      const { status, changed: hasChanged } = await work(original, index);
+      if (hasChanged === true) changed = true;
+      else if (hasChanged === null) changed ||= null;
+      results[index] = isPlanned ? { item, planned: isPlanned } : { item, ok: true, status };
+    } catch (thrown) {
+      const error = asGatewayError(thrown);
+      if (isFatal(error)) fatalError ??= error;
+      // The item was written, but its state is not the wanted one.
+      if (error.details.extra?.['changed'] === true) changed = true;
+      if (!isWithoutEffect(error)) changed ||= null;
+      failures.set(index, error);
+      results[index] = { item, ok: false, error: { code: error.code, message: masker.message(error) } };
     }
-  };
-  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
+    onItemDone?.(++doneCount);
+  });
   return { ...toBulkOutcome(results, failures), changed };
 }
 

@@ -9,7 +9,7 @@ const STRONG_TAG = /^"[\x21\x23-\x7e]{1,1000}"$/;
 
 /** What all runs of a gateway know about the ETags of the appliance. */
 export class EntityTagSupport {
-  /** False once an unchanged resource had another tag: then `If-Match` would refuse every write. */
+  /** Whether the tags are usable. They are not once an unchanged resource had another tag: then `If-Match` would refuse every write. */
   isUsable = true;
 }
 
@@ -31,7 +31,7 @@ export class EntityTags {
     this.#support = support;
   }
 
-  /** Two reads in a row with the same body and different tags show that the tags of the appliance are not usable. */
+  /** Compares two reads in a row. The same body with different tags shows that the tags of the appliance are not usable. */
   recordRead(request: Request, { status, etag, body, streamed }: Pick<Reply, 'status' | 'etag' | 'body' | 'streamed'>): void {
     if (request.method !== 'GET' || !isPlainResource(request) || streamed) return;
     const path = trimTrailingSlash(request.path);

@@ -1,4 +1,4 @@
-import { createEmptyMessageLists, currentIsoTime, type BulkResult, type Envelope } from '../model/envelope';
+import { createEmptyMessageLists, getCurrentIsoTime, type BulkResult, type Envelope } from '../model/envelope';
 import type { GatewayError } from '../model/error';
 import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
@@ -11,7 +11,7 @@ import { isWithoutEffect } from './retry-policy';
 
 /** Facts about a run for its envelope, besides its record. */
 export interface RunInfo {
-  /** Full name of the operation: `sessions.kill`. */
+  /** Full name of the operation, such as `sessions.kill`. */
   readonly name: string;
   readonly appliance: string;
   /** Whether the requests go to a copy. */
@@ -43,7 +43,7 @@ export function createEnvelope(
     retries: sender.retries,
     logins: sender.logins,
     ms: Math.round((performance.now() - startedAt) * 10) / 10,
-    at: currentIsoTime(),
+    at: getCurrentIsoTime(),
   };
   if (isRehearsal) envelope.rehearsal = true;
   // Object.assign, because an object spread creates a slow dictionary object for every message.
@@ -126,7 +126,7 @@ export function createEarlyFailureEnvelope(
     retries: 0,
     logins: 0,
     ms: 0,
-    at: currentIsoTime(),
+    at: getCurrentIsoTime(),
     summary: translate('summary.failed', SUMMARY_TEXTS.failed, { title, code: error.code }),
     code: error.code,
     message: error.message,

@@ -17,7 +17,7 @@ export interface GatewayContext extends SenderDependencies {
   readonly readCache: ReadCache;
   /** Signs records in folders. Undefined without a signing key. */
   readonly signer?: RecordSigner | undefined;
-  /** A folder that remembers across restarts what must be in other folders. */
+  /** A folder with records, across restarts, of what other folders must contain. */
   readonly stateFolder?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export function getSupportInfo({ settings, transport, hostInfo }: GatewayContext
 }
 
 /** Finds a fact about the appliance once for all runs that need it. */
-export async function memoizedLookup(
+export async function memoizeLookup(
   context: GatewayContext,
   run: { readonly sender: Sender; readonly signal: AbortSignalLike | undefined },
   name: string,
@@ -70,7 +70,7 @@ export async function memoizedLookup(
     } catch (error) {
       // The run that was looking was canceled, so this run looks itself.
       if (asGatewayError(error).code !== 'ABORTED' || run.signal?.aborted) throw error;
-      return memoizedLookup(context, run, name, find);
+      return memoizeLookup(context, run, name, find);
     }
   }
   const lookup = find();

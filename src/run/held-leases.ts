@@ -26,7 +26,7 @@ export class HeldLeases {
     }
   }
 
-  /** Errors: those of `AssertHeld`. */
+  /** Checks that all leases are still held. Errors: those of `AssertHeld`. */
   async assertHeld(): Promise<void> {
     for (const assertLeaseHeld of this.#own ?? []) await assertLeaseHeld();
     await this.#outer?.assertHeld();

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../model/error-codes';
 import type { JsonObject } from '../model/json';
 import type { Request } from '../model/request';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
-import { parsePins } from '../model/rules';
+import { parseIdentityPins } from '../model/rules';
 import type { SessionApiKey } from '../login/session';
 import { unwrapSystemInformation } from './identity';
 
@@ -36,7 +36,7 @@ export class IdentityPin {
 
   constructor(pin: string) {
     this.#pinText = pin;
-    this.#allowed = new Set(parsePins(pin));
+    this.#allowed = new Set(parseIdentityPins(pin));
   }
 
   /** Whether this key belongs to the pinned appliance. Errors: `BAD_CONFIG` when it belongs to another one. */

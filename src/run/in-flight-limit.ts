@@ -13,7 +13,7 @@ export class InFlightLimit {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Errors: `LIMIT` when the limit is reached. */
+  /** Takes a slot. Errors: `LIMIT` when the limit is reached. */
   acquire(): void {
     if (this.#size >= this.#connections + this.#maxWaiting) {
       throw new GatewayError(

@@ -18,7 +18,7 @@ export function getLeaseSeconds(
   return 15 + (timeout > DEFAULT_TIMEOUT_SECONDS ? timeout : Math.min(timeout, MAX_BUSY_SECONDS));
 }
 
-/** See `OperationContext.runExclusive`. */
+/** Runs work under a lock, as `OperationContext.runExclusive` describes. */
 export function runExclusive<T>(
   { gatewayContext, options: { dryRun, signal }, leases }: RunState,
   name: string,
@@ -32,8 +32,8 @@ export function runExclusive<T>(
   return coordination.runExclusive(key, (assertHeld) => leases.run(assertHeld, work), { ...exclusiveOptions, signal, leaseMs });
 }
 
-/** The last check before a write is sent, because `beforeWrite` may wait. */
-export async function assertLeasesBeforeWrite({ options, leases }: RunState): Promise<void> {
+/** Rejects if a lease of the run is lost. This is the last check before a write, because `beforeWrite` may wait. */
+export async function assertLeasesStillHeld({ options, leases }: RunState): Promise<void> {
   await options.beforeWrite?.();
   await leases.assertHeld();
 }

@@ -1,16 +1,16 @@
 import { badInput } from '../model/error';
 import type { Progress } from '../model/operation';
-import type { RunPartInfo, RunState } from './run-state';
+import type { StreamPartInfo, RunState } from './run-state';
 
-/** See `OperationContext.startStream`. */
+/** Announces a stream, as `OperationContext.startStream` describes. */
 export function startStream({ options, record }: RunState): void {
   if (!options.onEmit)
     throw badInput('emit asks for parts, but this run has no onPart. Pass onPart, or set emit to "array". Nothing was sent.');
   record.emittedParts = 0;
 }
 
-/** See `OperationContext.emitPart`. */
-export function emitPart(run: RunState, data: unknown, part: RunPartInfo): void {
+/** Sends one part of a stream, as `OperationContext.emitPart` describes. */
+export function emitPart(run: RunState, data: unknown, part: StreamPartInfo): void {
   const { record, options } = run;
   record.emittedParts = (record.emittedParts ?? 0) + 1;
   record.emittedItems += countReturnedRecords(data);

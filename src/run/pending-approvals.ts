@@ -36,7 +36,10 @@ export class PendingApprovals {
     this.#now = now;
   }
 
-  /** `bytes` is the size of what waits. Errors: `LIMIT` when too many or too large messages wait; the decision rejects with `DECLINED` or `EXPIRED`. A canceled one is removed. */
+  /**
+   * `bytes` is the size of what waits. Errors: `LIMIT` when too many or too large messages wait; the decision rejects with `DECLINED` or
+   * `EXPIRED`. A canceled one is removed.
+   */
   add(signal: AbortSignalLike | undefined, bytes = 0): PendingApproval {
     if (signal?.aborted) throw new GatewayError('ABORTED', 'Canceled before the approval was requested.', { sent: false });
     if (this.#pending.size >= MAX_PENDING) {
@@ -81,7 +84,7 @@ export class PendingApprovals {
     return { id, expires: new Date(expires).toISOString(), decision };
   }
 
-  /** Errors: `BAD_INPUT` for an id that is unknown, was answered already or has expired. */
+  /** Approves a plan. Errors: `BAD_INPUT` for an id that is unknown, was answered already or has expired. */
   approve(id: unknown, by: unknown): void {
     this.#takeOrThrow(id, 'approve').settle(this.#createRecord(by));
   }

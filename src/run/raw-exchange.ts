@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { basicAuthorization, type Reply } from '../http/exchange';
+import { createBasicAuthorizationHeader, type Reply } from '../http/exchange';
 import type { Transport } from '../http/transport';
 import type { Session, SessionApiKey } from '../login/session';
 import type { AbortSignalLike } from '../model/abort';
@@ -45,8 +45,8 @@ export function createRawConnection(
     async send(request) {
       const { credentials = 'session' } = request;
       if (credentials === 'none') return exchange(request, '');
-      if (credentials === 'made-up-key') return exchange(request, basicAuthorization(randomBytes(32).toString('base64'), ''));
-      if (credentials !== 'session') return exchange(request, basicAuthorization(credentials.username, credentials.password));
+      if (credentials === 'made-up-key') return exchange(request, createBasicAuthorizationHeader(randomBytes(32).toString('base64'), ''));
+      if (credentials !== 'session') return exchange(request, createBasicAuthorizationHeader(credentials.username, credentials.password));
       // Items that a check created are removed even after it was canceled.
       const loginSignal = request.isCleanup === true ? undefined : signal;
       const key = session.currentKey ?? (await session.key(onLogin, loginSignal));

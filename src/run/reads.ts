@@ -4,12 +4,12 @@ import type { ReadOptions } from '../model/operation';
 import { CONFIGURATION_ROOT } from '../model/path';
 import type { Request } from '../model/request';
 import type { Download } from '../model/stream';
-import { ACCEPT_ANY_TYPE, AnyResponse } from './any-response';
+import { ACCEPT_ANY_CONTENT_TYPE, AnyResponseCollector } from './any-response';
 import { createUnexpectedContentError, readDocument } from './reply';
 import type { ExchangeRole } from './run-record';
 import type { RunState } from './run-state';
 
-/** See `OperationContext.read`. */
+/** Reads a JSON object, as `OperationContext.read` describes. */
 export function readJson(run: RunState, request: Request, { signal, isLookup = false }: ReadOptions): Promise<JsonObject> {
   const role: ExchangeRole = isLookup ? 'look-up' : 'read';
   run.record.recordRequest(role, request);
@@ -22,18 +22,18 @@ export function readJson(run: RunState, request: Request, { signal, isLookup = f
   return document;
 }
 
-/** See `OperationContext.readAny`. */
+/** Reads any response, as `OperationContext.readAny` describes. */
 export function readAny(run: RunState, request: Request): Promise<unknown> {
   run.record.recordRequest('read', request);
   return run.sender.read(async (send) => {
-    const response = new AnyResponse();
-    const reply = await send(request, () => Promise.resolve({ sink: response, headers: { accept: ACCEPT_ANY_TYPE } }));
+    const response = new AnyResponseCollector();
+    const reply = await send(request, () => Promise.resolve({ sink: response, headers: { accept: ACCEPT_ANY_CONTENT_TYPE } }));
     run.record.recordStatus('read', reply.status);
     return response.readBody(reply);
   });
 }
 
-/** See `OperationContext.download`. */
+/** Streams a response into a download, as `OperationContext.download` describes. */
 export function download<T>(run: RunState, request: Request, open: () => Promise<Download<T>>): Promise<T> {
   run.record.recordRequest('read', request);
   return run.sender.read(async (send) => {

@@ -1,4 +1,4 @@
-import { badResponseError, parseObject } from '../http/parse-object';
+import { createBadResponseError, parseObject } from '../http/parse-object';
 import { GatewayError } from '../model/error';
 import type { Reply } from '../http/exchange';
 import type { ErrorCode } from '../model/error-codes';
@@ -44,7 +44,7 @@ export function readDocument(reply: Reply): JsonObject {
   // 204 says that there is nothing to read.
   if (reply.status === 204) return {};
   const document = parseObject(reply);
-  if (isObject(document['result'])) assertNoErrors(reply.status, readMessageLists(reply, document['result']));
+  if (isObject(document['result'])) assertNoResultErrors(reply.status, readMessageLists(reply, document['result']));
   return document;
 }
 
@@ -55,14 +55,14 @@ export function readDocument(reply: Reply): JsonObject {
 export function readWriteResult(reply: Reply): ResultMessageLists {
   assertSuccessStatus(reply);
   if (reply.status === 204 || reply.body.text().trim() === '') return createEmptyMessageLists();
-  assertNoNamedRefusal(reply.status, reply.body.text());
+  assertNoDocumentedRefusal(reply.status, reply.body.text());
   const lists = readMessageLists(reply, parseObject(reply)['result']);
-  assertNoErrors(reply.status, lists);
+  assertNoResultErrors(reply.status, lists);
   return lists;
 }
 
 /** A 403 without a result envelope: some releases answer an expired key like this, others a missing permission. */
-export function isForbiddenWithoutResult(reply: Reply): boolean {
+export function isForbiddenWithoutEnvelope(reply: Reply): boolean {
   if (reply.status !== 403) return false;
   try {
     return !isObject(parseObject(reply)['result']);
@@ -93,7 +93,7 @@ function createFallbackMessage(status: number): string {
   return `The appliance answered with status ${status}`;
 }
 
-export function assertNoErrors(status: number, result: ResultMessageLists): void {
+export function assertNoResultErrors(status: number, result: ResultMessageLists): void {
   const refusal = findNamedMessageInResult(result);
   if (refusal) throw new GatewayError('REJECTED', safeMessage`The appliance refused: ${refusal}`, { status, result, sent: true });
   if (result.errors.length > 0) {
@@ -106,7 +106,7 @@ export function assertNoErrors(status: number, result: ResultMessageLists): void
 }
 
 /** Errors: `REJECTED` for one of the named messages in a text that is not JSON. */
-export function assertNoNamedRefusal(status: number, text: string): void {
+export function assertNoDocumentedRefusal(status: number, text: string): void {
   const namedMessage = findNamedMessageInText(text);
   if (namedMessage)
     throw new GatewayError('REJECTED', safeMessage`The appliance refused: ${namedMessage}`, {
@@ -137,7 +137,7 @@ function findNamedMessage(messages: readonly ResultMessage[]): string | undefine
 
 /** Only non-empty lists may be present; entries are `{ message }`. */
 export function readMessageLists(reply: Reply, result: unknown): ResultMessageLists {
-  if (!isObject(result)) throw badResponseError(reply, safeMessage`The appliance answered ${reply.status} without a result.`);
+  if (!isObject(result)) throw createBadResponseError(reply, safeMessage`The appliance answered ${reply.status} without a result.`);
   return {
     info: readMessages(reply, result['info']),
     warnings: readMessages(reply, result['warnings']),
@@ -147,11 +147,11 @@ export function readMessageLists(reply: Reply, result: unknown): ResultMessageLi
 
 function readMessages(reply: Reply, list: unknown): ResultMessage[] {
   if (list === undefined || list === null) return [];
-  if (!Array.isArray(list)) throw badResponseError(reply, safeMessage`The appliance answered a result whose lists are not lists.`);
+  if (!Array.isArray(list)) throw createBadResponseError(reply, safeMessage`The appliance answered a result whose lists are not lists.`);
   return list.map((entry: unknown) => {
     if (typeof entry === 'string') return { message: entry };
     if (isObject(entry) && typeof entry['message'] === 'string') return { message: entry['message'] };
-    throw badResponseError(reply, safeMessage`The appliance answered a result with a message that is not text.`);
+    throw createBadResponseError(reply, safeMessage`The appliance answered a result with a message that is not text.`);
   });
 }
 

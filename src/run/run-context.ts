@@ -12,12 +12,12 @@ import type { RawConnection } from '../model/raw-exchange';
 import type { Request } from '../model/request';
 import type { Download, Upload } from '../model/stream';
 import { collectResults, runEach, writeEach } from './batches';
-import { getSupportInfo, memoizedLookup, toOperationSettings } from './gateway-context';
+import { getSupportInfo, memoizeLookup, toOperationSettings } from './gateway-context';
 import { runExclusive } from './locks';
 import { emitPart, reportProgress, startStream } from './output';
 import { createRawConnection, toReadOnlyConnection } from './raw-exchange';
 import { download, readAny, readJson } from './reads';
-import { RunState, type RunPartInfo } from './run-state';
+import { RunState, type StreamPartInfo } from './run-state';
 import { upload, writeAny, writeAndRecord } from './writes';
 
 export type { RunContextOptions } from './run-state';
@@ -92,7 +92,7 @@ export class RunContext extends RunState implements OperationContext {
     startStream(this);
   }
 
-  emitPart(data: unknown, part: RunPartInfo): void {
+  emitPart(data: unknown, part: StreamPartInfo): void {
     emitPart(this, data, part);
   }
 
@@ -105,7 +105,7 @@ export class RunContext extends RunState implements OperationContext {
   }
 
   memoize(fact: string, find: () => Promise<string>): Promise<string> {
-    return memoizedLookup(this.gatewayContext, { sender: this.sender, signal: this.options.signal }, fact, find);
+    return memoizeLookup(this.gatewayContext, { sender: this.sender, signal: this.options.signal }, fact, find);
   }
 
   async onAppliance<T>(name: string, work: (call: OperationContext) => Promise<T>): Promise<T> {

@@ -4,12 +4,12 @@ import type { SecretMasker } from './bulk';
 import { DryRunPlan } from './dry-run-plan';
 import type { GatewayContext } from './gateway-context';
 import { HeldLeases } from './held-leases';
-import type { PendingWrite, WriteGate } from './pending-write';
+import type { PendingWrite, WriteGuard } from './pending-write';
 import { RunRecord } from './run-record';
 import { Sender, type WriteResponse } from './sender';
 
 /** One part of a streaming read. `count` is the number of records in it. */
-export interface RunPartInfo {
+export interface StreamPartInfo {
   index: number;
   count?: number;
 }
@@ -18,7 +18,7 @@ export interface RunContextOptions {
   readonly dryRun: boolean;
   readonly signal?: AbortSignalLike | undefined;
   readonly masker: SecretMasker;
-  onEmit?: ((data: unknown, part: RunPartInfo, run: RunState) => void) | undefined;
+  onEmit?: ((data: unknown, part: StreamPartInfo, run: RunState) => void) | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
   /** Refuses a write before it counts as the request of the run. */
   checkWrite?: ((write: PendingWrite, run: RunState) => Promise<void> | undefined) | undefined;
@@ -26,7 +26,7 @@ export interface RunContextOptions {
   interceptWrite?: ((write: PendingWrite, next: () => Promise<WriteResponse>, run: RunState) => Promise<WriteResponse>) | undefined;
   onAppliance?: OperationContext['onAppliance'] | undefined;
   /** Skips items of a bulk write that were not approved. */
-  readonly gate?: WriteGate | undefined;
+  readonly gate?: WriteGuard | undefined;
   /** True when a write interceptor may need the state before a write. */
   readonly shouldCacheReads?: boolean | undefined;
   /** Awaited before each write is sent. */

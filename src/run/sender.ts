@@ -13,13 +13,13 @@ import { isRetryable, RETRY_DELAYS_MS, toWriteError } from './retry-policy';
 import { EntityTags, type EntityTagSupport } from './entity-tags';
 import { IDENTITY_REQUEST, type IdentityPin } from './identity-pin';
 import type { ReadCache } from './read-cache';
-import { isForbiddenWithoutResult, readDocument, readWriteResult } from './reply';
+import { isForbiddenWithoutEnvelope, readDocument, readWriteResult } from './reply';
 
 /** Further options of a streaming exchange. It is called again before a replay, because a stream can be read only once. */
-export type OpenExchange = () => Promise<Partial<Exchange>>;
+export type CreateStreamOptions = () => Promise<Partial<Exchange>>;
 
 /** Sends one request of a read, once. */
-export type SendRequest = (request: Request, stream?: OpenExchange) => Promise<Reply>;
+type SendRequest = (request: Request, stream?: CreateStreamOptions) => Promise<Reply>;
 
 /** The response to a successful write; a planned write has no status. */
 export interface WriteResponse {
@@ -33,7 +33,7 @@ export interface SenderDependencies {
   readonly settings: CheckedSettings;
   readonly session: Session;
   readonly transport: Transport;
-  /** Undefined when any appliance may be written to. */
+  /** The identity pin; undefined when writes may go to any appliance. */
   readonly pin?: IdentityPin | undefined;
   readonly readCache: ReadCache;
   readonly entityTagSupport: EntityTagSupport;
@@ -48,7 +48,7 @@ interface AttemptState {
   readonly signal: AbortSignalLike | undefined;
 }
 
-/** An attempt and its error. */
+/** A failed attempt and its error. */
 interface FailedAttempt {
   readonly thrown: unknown;
   readonly attemptState: AttemptState;
@@ -134,7 +134,7 @@ export class Sender {
   /** Sends a write once. After the first byte was sent, every end without a complete, readable response is `OUTCOME_UNKNOWN`. */
   write(
     request: Request,
-    openExchange?: OpenExchange,
+    openExchange?: CreateStreamOptions,
     parseResult: (reply: Reply) => ResultMessageLists = readWriteResult,
   ): Promise<WriteResponse> {
     const { readCache } = this.#dependencies;
@@ -188,7 +188,7 @@ export class Sender {
     return rejectOnAbort(shared, signal, 'Canceled before it was sent.');
   }
 
-  #sendAuthorized(request: Request, attemptState: AttemptState, openExchange?: OpenExchange): Promise<Reply> {
+  #sendAuthorized(request: Request, attemptState: AttemptState, openExchange?: CreateStreamOptions): Promise<Reply> {
     return this.#exchange(request, attemptState, (reply) => reply, rethrow, openExchange);
   }
 
@@ -202,7 +202,7 @@ export class Sender {
     attemptState: AttemptState,
     parse: (reply: Reply) => T,
     fail: (thrown: unknown) => T | Promise<T>,
-    openExchange?: OpenExchange,
+    openExchange?: CreateStreamOptions,
   ): Promise<T> {
     try {
       const body = request.body && toJsonText(request.body);
@@ -228,7 +228,7 @@ export class Sender {
     request: Request,
     body: string | undefined,
     attemptState: AttemptState,
-    openExchange: OpenExchange | undefined,
+    openExchange: CreateStreamOptions | undefined,
   ): Promise<Reply> {
     const key = (this.#requiresPin(attemptState) ? undefined : this.#dependencies.session.currentKey) ?? (await this.#getKey(attemptState));
     const reply = await this.#send(request, body, attemptState, key, openExchange && (await openExchange()));
@@ -244,7 +244,7 @@ export class Sender {
     attemptState: AttemptState,
     key: SessionApiKey,
     reply: Reply,
-    openExchange?: OpenExchange,
+    openExchange?: CreateStreamOptions,
   ): Promise<Reply> {
     const { session } = this.#dependencies;
     if (!(await this.#shouldRenewKey(key, reply))) return reply;
@@ -255,7 +255,7 @@ export class Sender {
     this.#recordReply(request, freshKey, replay);
     if (replay.status === 401) await session.rejectReplay(freshKey);
     // A login does not help here, whether the key had expired or not.
-    else if (isForbiddenWithoutResult(replay) && isForbiddenWithoutResult(reply)) await session.recordFutileRenewal();
+    else if (isForbiddenWithoutEnvelope(replay) && isForbiddenWithoutEnvelope(reply)) await session.recordFutileRenewal();
     return replay;
   }
 
@@ -295,7 +295,7 @@ export class Sender {
     const { session, settings } = this.#dependencies;
     if (reply.status === 401) return session.handleUnauthorized(key);
     // Only a person with a code could log in again, and the key may still be good for other requests.
-    if (!isForbiddenWithoutResult(reply) || settings.secondFactor === 'flow' || !(await session.mayBeExpired(key))) return false;
+    if (!isForbiddenWithoutEnvelope(reply) || settings.secondFactor === 'flow' || !(await session.mayBeExpired(key))) return false;
     try {
       return await session.handleUnauthorized(key);
     } catch (thrown) {

@@ -8,7 +8,7 @@ import type { RunState } from './run-state';
 export interface SummaryContext {
   readonly name: string;
   readonly appliance: string;
-  /** Undefined when the name is unknown. */
+  /** The operation; undefined when the name is unknown. */
   readonly operation: Operation | undefined;
   readonly input: Readonly<Record<string, unknown>>;
   readonly redactor: Redactor;
@@ -42,7 +42,8 @@ export function summarizeRun(
         mask,
         many,
         plannedCount: planned?.length,
-        plannedItems: planned?.flatMap(({ item }) => (item === undefined ? [] : [item])),
+        // Of many items, a write without a name of its own is named by its path.
+        plannedItems: planned?.flatMap(({ item, path }) => item ?? (many ? [{ path }] : [])),
         changed,
         foundCount,
         data,

@@ -7,8 +7,8 @@ import { CONFIGURATION_ROOT } from '../model/path';
 import type { RawBody } from '../model/operation-context';
 import type { Request } from '../model/request';
 import type { Upload } from '../model/stream';
-import { ACCEPT_ANY_TYPE, AnyResponse } from './any-response';
-import { assertLeasesBeforeWrite } from './locks';
+import { ACCEPT_ANY_CONTENT_TYPE, AnyResponseCollector } from './any-response';
+import { assertLeasesStillHeld } from './locks';
 import type { PendingWrite } from './pending-write';
 import type { RunState } from './run-state';
 import type { WriteResponse } from './sender';
@@ -16,13 +16,13 @@ import type { WriteResponse } from './sender';
 /** Runs one write and records its result. */
 export function writeAndRecord(run: RunState, write: PendingWrite): Promise<WriteResult> {
   return runWrite(run, write).then(({ status, result, changed }) => {
-    run.record.recordWrite(status, result, changed ?? (mayLeaveUnchanged(write) ? null : true));
+    run.record.recordWrite(status, result, changed ?? (canWriteHaveNoEffect(write) ? null : true));
     return { result };
   });
 }
 
 /** Whether a successful write may have sent what the appliance had already. Actions, creations and deletions always change something. */
-export function mayLeaveUnchanged({ request: { method, path }, hasUnknownEffect }: PendingWrite): boolean {
+export function canWriteHaveNoEffect({ request: { method, path }, hasUnknownEffect }: PendingWrite): boolean {
   return method !== 'DELETE' && (hasUnknownEffect === true || (method === 'PUT' && path.startsWith(`${CONFIGURATION_ROOT}/`)));
 }
 
@@ -58,7 +58,7 @@ async function prepareWrite(run: RunState): Promise<void> {
   const { sender, options } = run;
   // A login may take long or fail, so it comes before the caller records the write as sent.
   if (options.beforeWrite && !sender.hasKey) await sender.logIn();
-  if (run.hasLeases) await assertLeasesBeforeWrite(run);
+  if (run.hasLeases) await assertLeasesStillHeld(run);
   else if (options.beforeWrite) await options.beforeWrite();
 }
 
@@ -66,12 +66,12 @@ function sendPrepared({ sender }: RunState, { request, openExchange, parseResult
   return sender.write(request, openExchange, parseResult);
 }
 
-/** See `OperationContext.writeAny`. */
+/** Sends a write of any kind, as `OperationContext.writeAny` describes. */
 export async function writeAny(run: RunState, request: Request, content: RawBody | undefined): Promise<unknown> {
-  let response = new AnyResponse();
+  let response = new AnyResponseCollector();
   const openExchange = () => {
-    response = new AnyResponse();
-    const headers = { accept: ACCEPT_ANY_TYPE, ...(content && { 'content-type': content.type }) };
+    response = new AnyResponseCollector();
+    const headers = { accept: ACCEPT_ANY_CONTENT_TYPE, ...(content && { 'content-type': content.type }) };
     return Promise.resolve({ sink: response, headers, ...(content && { body: content.bytes }) });
   };
   const plannedBody = content && { 'content-type': content.type, bytes: content.bytes.length };
@@ -88,7 +88,7 @@ export async function writeAny(run: RunState, request: Request, content: RawBody
   return response.document ?? writeResult;
 }
 
-/** See `OperationContext.upload`. */
+/** Writes a streaming body, as `OperationContext.upload` describes. */
 export async function upload(
   run: RunState,
   request: Request,

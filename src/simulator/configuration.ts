@@ -5,7 +5,7 @@ import type { ApiRequest, Router } from './router';
 import { parsePolicyNumber } from './seed/large-tree';
 import { createPart, deletePart, openEmptyCollection } from './copy/change-copy';
 import { Collection, Resource, renderEntries, planUpdate, renderResource } from './tree';
-import { encodeSegment } from './url';
+import { encodePathSegment } from './url';
 import type { Variants } from './variants';
 
 /** GET, POST, PUT and DELETE over the tree (appliance-api.md, "Generic configuration tree" and "Method semantics"). */
@@ -40,7 +40,7 @@ function findLocation(root: Resource, segments: readonly string[]): TreeLocation
 }
 
 const readPath = (request: ApiRequest): string[] => request.segments.slice(3);
-const toHref = (path: readonly string[]): string => [ROOT, ...path.map(encodeSegment)].join('/');
+const toHref = (path: readonly string[]): string => [ROOT, ...path.map(encodePathSegment)].join('/');
 
 function createNotFound(request: ApiRequest): Refusal {
   return new Refusal(404, `The resource ${toHref(readPath(request))} does not exist.`);

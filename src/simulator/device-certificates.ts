@@ -16,7 +16,7 @@ import {
 } from './body-shape';
 import { type Reply, Refusal, infoReply, noContentReply } from './reply';
 import type { ApiRequest, Router } from './router';
-import { encodeSegment } from './url';
+import { encodePathSegment } from './url';
 
 /** Device certificates and CSRs (appliance-api.md, "Certificates", "Device certificate request", "CSR request"). */
 const BASE = '/api/v1/system/certificates';
@@ -86,7 +86,7 @@ function createCsr(request: ApiRequest): Reply {
     variants,
     201,
     `CSR ${name} created successfully.`,
-    `Upload the signed certificate at ${BASE}/device-certificate-csrs/${encodeSegment(name)}/certificate`,
+    `Upload the signed certificate at ${BASE}/device-certificate-csrs/${encodePathSegment(name)}/certificate`,
   );
 }
 

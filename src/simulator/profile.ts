@@ -123,7 +123,7 @@ function isWithoutSessions(reads: readonly JsonObject[]): boolean {
 }
 
 /** A read in the form of a profile. */
-export interface ProfileRequest {
+interface ProfileRequest {
   readonly segments: readonly string[];
   readonly query: string;
   /** `none`, `made-up-key`, or empty for a valid API key. */

@@ -16,7 +16,7 @@ export interface Reply {
   stream?: StreamedBody;
 }
 
-export type ResultListName = 'info' | 'warnings' | 'errors';
+type ResultListName = 'info' | 'warnings' | 'errors';
 
 /** An error for a refused request. Areas throw it, and the server turns it into a reply. */
 export class Refusal extends Error {

@@ -24,10 +24,10 @@ export interface ApiRequest {
 }
 
 /** `json`: a JSON object is required; `optional`: nothing or a JSON object; `raw`: the area reads the bytes itself. */
-export type BodyRule = 'none' | 'json' | 'optional' | 'raw';
-export type RouteHandler = (request: ApiRequest) => Reply | Promise<Reply>;
+type BodyRule = 'none' | 'json' | 'optional' | 'raw';
+type RouteHandler = (request: ApiRequest) => Reply | Promise<Reply>;
 
-export interface Route {
+interface Route {
   handler: RouteHandler;
   query: readonly string[] | 'any';
   body: BodyRule;

@@ -1,6 +1,6 @@
 import { type BodyField, type Json, type JsonObject, type BodyShape, isObject, inferField, findProblems } from './body-shape';
 import { Refusal } from './reply';
-import { encodeSegment } from './url';
+import { encodePathSegment } from './url';
 import type { Variants } from './variants';
 
 /** The configuration tree as state (appliance-api.md, "Generic configuration tree"): resources, and collections of them. */
@@ -146,7 +146,7 @@ export function renderResource(resource: Resource, href: string, variants: Varia
   for (const [name, value] of resource.fields()) if (!resource.isSecret(name)) rendered[name] = value;
   for (const [name, child] of resource.children) {
     if (!resource.isListed(name) || !isVisible(child)) continue;
-    const link = `${href}/${encodeSegment(name)}`;
+    const link = `${href}/${encodePathSegment(name)}`;
     const inline = child instanceof Collection && !child.isLinked && (variants.collectionInParent === 'list' || isExpanded);
     rendered[name] = inline ? renderEntries(child, link, variants, isExpanded) : { href: link };
   }
@@ -157,7 +157,7 @@ export function renderResource(resource: Resource, href: string, variants: Varia
 export function renderEntries(collection: Collection, href: string, variants: Variants, isExpanded = false): Json[] {
   const users = collection.keyField === 'username' ? variants.userEntries : 'name';
   return [...collection.items].map(([name, item]) => {
-    const link = `${href}/${encodeSegment(name)}`;
+    const link = `${href}/${encodePathSegment(name)}`;
     if (isExpanded || users === 'whole') return renderResource(item, link, variants);
     if (variants.entryLinks === 'text') return name;
     return variants.entryLinks === 'none' ? { [users]: name } : { [users]: name, href: link };

@@ -74,7 +74,7 @@ export function parseTarget(raw: string): RequestTarget {
 }
 
 /** A name as one segment of an `href`: already encoded, leading dot included ("Hyperlink object" and rule 7). */
-export function encodeSegment(name: string): string {
+export function encodePathSegment(name: string): string {
   const encoded = encodeURIComponent(name).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   return encoded.startsWith('.') ? `%2E${encoded.slice(1)}` : encoded;
 }

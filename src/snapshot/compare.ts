@@ -9,10 +9,10 @@ import { SNAPSHOT_FORMAT } from './manifest';
 import { isPathWithin, isPathWithinAny } from './resource-path';
 import { createFolderReference, createMessageReference, createApplianceReference, type ComparisonReference } from './comparison-reference';
 import { isEmptyResource, canonicalizeResource } from './resource';
-import { resolveRootPath } from './take';
+import { resolveSnapshotRoot } from './take';
 import { formatComparison } from './diff-text';
 
-export interface CompareSnapshotInput {
+interface CompareSnapshotInput {
   readonly with?: JsonObject;
   readonly folder?: string;
   readonly other?: string;
@@ -27,7 +27,7 @@ export interface CompareSnapshotInput {
  */
 export async function compareSnapshot(input: CompareSnapshotInput, call: OperationContext): Promise<TreeComparison> {
   const reference = await createReference(input, call);
-  const root = input.path === undefined ? reference.path : resolveRootPath(input.path, call);
+  const root = input.path === undefined ? reference.path : resolveSnapshotRoot(input.path, call);
   if (!isPathWithin(root, reference.path))
     throw badInput(safeMessage`path is ${root}, but ${reference.label} begins at ${reference.path}.`);
   const comparer = new SnapshotComparer(reference, createSnapshotRules(input, reference));
@@ -36,7 +36,7 @@ export async function compareSnapshot(input: CompareSnapshotInput, call: Operati
   return comparison;
 }
 
-/** Throws `BAD_INPUT` unless exactly one reference is given. */
+/** Selects the reference of the comparison. Throws `BAD_INPUT` unless exactly one is given. */
 async function createReference(
   { with: snapshotInput, folder, other, path, ignore, unordered }: CompareSnapshotInput,
   call: OperationContext,
@@ -48,7 +48,7 @@ async function createReference(
     throw badInput('Enter exactly one of with (a snapshot), folder (of a snapshot) and other (the name of another appliance).');
   if (snapshot) return createMessageReference(snapshot);
   if (folder !== undefined) return createFolderReference(folder);
-  return createApplianceReference(other ?? '', resolveRootPath(path, call), createSnapshotRules({ ignore, unordered }), call);
+  return createApplianceReference(other ?? '', resolveSnapshotRoot(path, call), createSnapshotRules({ ignore, unordered }), call);
 }
 
 class SnapshotComparer {

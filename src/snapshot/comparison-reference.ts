@@ -13,7 +13,7 @@ import { readConfigurationTree } from './take';
 export interface ComparisonReference {
   /** Name for people. */
   readonly label: SafeMessage;
-  /** Path of the topmost resource. */
+  /** Path of the topmost resource of the snapshot. */
   readonly path: string;
   /** Patterns that were ignored when it was taken. */
   readonly ignore: readonly string[];
@@ -28,17 +28,17 @@ export interface ComparisonReference {
 const NO_PATHS: ReadonlySet<string> = new Set();
 
 /** Reads the snapshot in a message as the state to compare with. Throws `BAD_INPUT` for anything else. */
-export function createMessageReference(snapshot: JsonObject): ComparisonReference {
+export function createMessageReference(snapshot: JsonObject, field = 'with'): ComparisonReference {
   const origin = parseSnapshotOrigin(snapshot);
   const { resources } = snapshot;
   if (!origin || !isObject(resources))
     throw badInput(
-      safeMessage`with is not a snapshot. It must be the result of Take a snapshot, with the format ${trusted(SNAPSHOT_FORMAT)}.`,
+      safeMessage`${trusted(field)} is not a snapshot. It must be the result of Take a snapshot, with the format ${trusted(SNAPSHOT_FORMAT)}.`,
     );
   const resourcesByPath = new Map(Object.entries(resources));
   for (const [path, resource] of resourcesByPath) {
     if (!isResourcePath(path) || !isPathWithin(path, origin.path) || !isObject(resource))
-      throw badInput(safeMessage`with is damaged: ${path} is not one of its resources.`);
+      throw badInput(safeMessage`${trusted(field)} is damaged: ${path} is not one of its resources.`);
   }
   const { time } = snapshot;
   return {

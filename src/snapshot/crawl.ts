@@ -2,7 +2,7 @@ import { findNameLists, type NameList } from '../change/name-lists';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
-import { CONFIGURATION_ROOT, encodeSegment } from '../model/path';
+import { CONFIGURATION_ROOT, encodePathSegment } from '../model/path';
 import { safeMessage } from '../model/safe-message';
 import type { UnorderedLists } from '../change/unordered-lists';
 import type { IgnoreRules } from './ignore-rules';
@@ -19,7 +19,7 @@ const MAX_ROUNDS = 3;
 /** Resources that policy appliances serve but do not link from the root (appliance-api.md, "Configuration root"). */
 const UNLINKED_ROOT = `${CONFIGURATION_ROOT}/uac`;
 
-export interface CrawlOptions {
+interface CrawlOptions {
   /** Path of the topmost resource. Nothing outside it is read. */
   readonly root: string;
   readonly ignore: IgnoreRules;
@@ -34,7 +34,7 @@ export interface CrawlOptions {
 
 /** The result of a crawl besides the resources. */
 export interface CrawlResult {
-  /** Paths that the account may not read. */
+  /** Paths of resources that the account may not read. */
   readonly forbidden: ReadonlySet<string>;
   /** Paths that are linked but do not exist. */
   readonly missing: ReadonlySet<string>;
@@ -236,7 +236,7 @@ class Crawler implements CrawlResult {
 /** Returns whether the resource is only the empty list of its own items. */
 function isEmptyCollection(path: string, resource: JsonObject): boolean {
   const [key = '', second] = Object.keys(resource);
-  return second === undefined && isEmptyResource(resource) && splitResourcePath(path).at(-1) === encodeSegment(key);
+  return second === undefined && isEmptyResource(resource) && splitResourcePath(path).at(-1) === encodePathSegment(key);
 }
 
 /** Some releases report a missing resource by 404, others by an error in a 200 response. */

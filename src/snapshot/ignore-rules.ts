@@ -1,4 +1,4 @@
-import { FieldPatterns, selectIndex, matchNextSegment, type RemainingPointer } from '../change/field-patterns';
+import { FieldPatterns, selectPointersIntoItem, matchNextPointerSegment, type PointerRemainder } from '../change/field-patterns';
 import { isObject, type JsonObject } from '../model/json';
 
 /**
@@ -25,19 +25,19 @@ export class IgnoreRules extends FieldPatterns {
     return this.isEmpty ? resource : this.#filterObject(resource, this.pointersInto(path));
   }
 
-  #filterObject(source: JsonObject, pointers: readonly RemainingPointer[]): JsonObject {
+  #filterObject(source: JsonObject, pointers: readonly PointerRemainder[]): JsonObject {
     const entries = Object.entries(source).flatMap(([key, value]): [string, unknown][] => {
-      const { isMatch, rests } = matchNextSegment(this, pointers, key);
+      const { isMatch, rests } = matchNextPointerSegment(this, pointers, key);
       return isMatch ? [] : [[key, this.#filterValue(value, rests)]];
     });
     return Object.fromEntries(entries);
   }
 
-  #filterValue(value: unknown, pointers: readonly RemainingPointer[]): unknown {
+  #filterValue(value: unknown, pointers: readonly PointerRemainder[]): unknown {
     if (isObject(value)) return this.#filterObject(value, pointers);
     if (!Array.isArray(value)) return value;
     return value.flatMap((item: unknown, index) => {
-      const matching = selectIndex(pointers, index);
+      const matching = selectPointersIntoItem(pointers, index);
       if (matching.some(({ length }) => length === 1)) return [];
       const rests = matching.map((steps) => steps.slice(1));
       return [this.#filterValue(item, rests)];

@@ -1,4 +1,4 @@
 export { compareSnapshot } from './compare';
-export { readSerializedTree } from './read-serialized-tree';
+export { readConfigurationTexts } from './read-configuration-texts';
 export { revertSnapshot } from './revert';
 export { takeSnapshot } from './take';

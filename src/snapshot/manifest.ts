@@ -16,7 +16,7 @@ export interface SnapshotOrigin {
   readonly appliance: string;
   readonly 'serial-number': string | null;
   readonly release: string | null;
-  /** Path of the topmost resource. */
+  /** Path of the topmost resource of the snapshot. */
   readonly path: string;
   /** Patterns that were ignored. */
   readonly ignore: readonly string[];

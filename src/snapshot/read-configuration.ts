@@ -1,9 +1,9 @@
 import type { ParsedInput } from '../model/field';
 import type { OperationContext } from '../model/operation';
-import type { SerializedTree } from './serialized-tree';
+import type { ConfigurationTexts } from './configuration-texts';
 
 /** Performs `snapshot.take` but returns serialized texts. With `previous`, unchanged resources share its memory. */
-export function readConfiguration(previous: SerializedTree | undefined) {
-  return async (input: ParsedInput, call: OperationContext): Promise<SerializedTree> =>
-    (await import('./index.js')).readSerializedTree(input, previous, call);
+export function readConfiguration(previous: ConfigurationTexts | undefined) {
+  return async (input: ParsedInput, call: OperationContext): Promise<ConfigurationTexts> =>
+    (await import('./index.js')).readConfigurationTexts(input, previous, call);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { encodeSegment } from '../model/path';
+import { encodePathSegment } from '../model/path';
 import { splitResourcePath } from '../model/path';
 import { joinResourcePath } from './resource-path';
 
@@ -30,7 +30,7 @@ export function parseFileSegments(names: readonly string[]): string | undefined 
   const segments = [...folders.reverse(), last.slice(0, -SUFFIX.length)];
   if (segments.length === 1 && segments[0] === ROOT_NAME) return joinResourcePath([]);
   try {
-    const path = joinResourcePath(segments.map((segment) => encodeSegment(decodeURIComponent(segment))));
+    const path = joinResourcePath(segments.map((segment) => encodePathSegment(decodeURIComponent(segment))));
     return segments.includes('') || toFileSegments(path, NO_COLLISIONS).join('/') !== names.join('/') ? undefined : path;
   } catch {
     return undefined;
@@ -51,7 +51,7 @@ export function getTopLevelNames(segment: string): string[] {
 const NO_COLLISIONS: ReadonlySet<string> = new Set();
 
 /** Returns whether the file name contains the path of the resource. */
-export function hasRecoverablePath(names: readonly string[]): boolean {
+export function isPathInFileName(names: readonly string[]): boolean {
   return !names.some((name) => name.includes(HASH_MARKER));
 }
 

@@ -1,4 +1,4 @@
-import { CONFIGURATION_ROOT, toConfigurationPath, encodeSegment } from '../model/path';
+import { CONFIGURATION_ROOT, toConfigurationPath, encodePathSegment } from '../model/path';
 
 /** Maximum depth of a path. No configuration is nested deeper; deeper links form a loop. */
 export const MAX_PATH_DEPTH = 64;
@@ -10,7 +10,7 @@ export const MAX_PATH_DEPTH = 64;
 export function normalizePath(path: string | readonly string[], prefix: string): string {
   const [, ...segments] = toConfigurationPath(path, prefix).slice(CONFIGURATION_ROOT.length).split('/');
   const names = segments.filter((segment) => segment !== '');
-  return CONFIGURATION_ROOT + names.map((segment) => `/${encodeSegment(decodeURIComponent(segment))}`).join('');
+  return CONFIGURATION_ROOT + names.map((segment) => `/${encodePathSegment(decodeURIComponent(segment))}`).join('');
 }
 
 export function joinResourcePath(segments: readonly string[]): string {

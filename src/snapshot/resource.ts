@@ -6,7 +6,7 @@ import { isHyperlink } from '../change/hyperlinks';
 const MAX_DEPTH = 200;
 
 /** The parts of a document from the appliance. */
-export interface DocumentParts {
+interface DocumentParts {
   /** Everything except hyperlinks. */
   readonly resource: JsonObject;
   readonly hrefs: readonly string[];
@@ -30,7 +30,7 @@ class LinkSeparator {
   }
 
   separate(source: JsonObject, depth: number): JsonObject {
-    assertDepth(depth);
+    assertMessageDepth(depth);
     const pairs: [string, unknown][] = [];
     for (const [key, value] of Object.entries(source)) {
       if (this.#collectLink(key, value)) continue;
@@ -44,7 +44,7 @@ class LinkSeparator {
   #separateValue(value: unknown, depth: number): unknown {
     if (isObject(value)) return this.separate(value, depth);
     if (!Array.isArray(value)) return value;
-    assertDepth(depth);
+    assertMessageDepth(depth);
     return value.filter((item: unknown) => !this.#collectLink('', item)).map((item: unknown) => this.#separateValue(item, depth + 1));
   }
 
@@ -63,7 +63,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-function assertDepth(depth: number): void {
+function assertMessageDepth(depth: number): void {
   if (depth > MAX_DEPTH) throw new GatewayError('BAD_RESPONSE', 'A resource is nested deeper than 200 levels.');
 }
 

@@ -15,11 +15,11 @@ import { findEntryLists } from '../change/resource-state';
 import { createSnapshotRules, type SnapshotPatterns, type SnapshotRules } from './snapshot-rules';
 import { isPathWithin, isPathWithinAny } from './resource-path';
 import { isEmptyResource, canonicalizeResource } from './resource';
-import { readSnapshotOrigin, assertSameAppliance, resolveRootPath } from './take';
+import { readSnapshotOrigin, assertSameAppliance, resolveSnapshotRoot } from './take';
 import { DependencyScheduler } from './dependency-scheduler';
 import { containsOnlyLinks } from '../change/hyperlinks';
 
-export interface RevertSnapshotInput {
+interface RevertSnapshotInput {
   readonly folder: string;
   readonly path: readonly string[];
 }
@@ -40,7 +40,7 @@ export async function revertSnapshot({ folder: folderPath, path }: RevertSnapsho
   const folder = await SnapshotFolder.openExisting(resolve(folderPath));
   const entries = await selectEntries(
     folder,
-    path.map((requestedPath) => resolveRootPath(requestedPath, call)),
+    path.map((requestedPath) => resolveSnapshotRoot(requestedPath, call)),
   );
   // A damaged file must be found before anything is written.
   await mapConcurrently(entries, READ_CONCURRENCY, ([, names]) => folder.read(names).then(() => undefined));

@@ -6,10 +6,10 @@ import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
 import { readRegularFile } from '../files/open-regular-file';
 import { readJsonFile } from '../files/read-json-file';
-import { findStalePartials, AtomicFile, parsePartialTarget } from '../files/atomic-file';
+import { findStalePartialFiles, AtomicFile, parsePartialFileTarget } from '../files/atomic-file';
 import { retryWhileLocked, removeFile } from '../files/retry-locked';
 import { MANIFEST_FILE_NAME, serializeManifest, readSnapshotManifest, type SnapshotManifest } from './manifest';
-import { toFileSegments, parseFileSegments, hasRecoverablePath, ROOT_FILE_NAME, getTopLevelNames } from './resource-file-names';
+import { toFileSegments, parseFileSegments, isPathInFileName, ROOT_FILE_NAME, getTopLevelNames } from './resource-file-names';
 import { isPathWithin } from './resource-path';
 import { canonicalizeResource, toResourceFileText } from './resource';
 
@@ -17,7 +17,7 @@ import { canonicalizeResource, toResourceFileText } from './resource';
 const MAX_RESOURCE_BYTES = 64 * 1024 * 1024;
 
 /** What a write did to the file of a resource. */
-export type FileChange = 'added' | 'changed' | 'same';
+type FileChange = 'added' | 'changed' | 'same';
 
 /** A snapshot file: the path of its resource and its file path segments. */
 export type SnapshotEntry = readonly [place: string, names: readonly string[]];
@@ -57,7 +57,7 @@ export class SnapshotFolder {
     const names = toFileSegments(path, caseCollisions);
     const bytes = Buffer.from(toResourceFileText(canonicalizeResource(resource)));
     const change = await this.#writeFile(names, bytes);
-    if (!hasRecoverablePath(names)) this.#pathsByName.set(names.join('/'), path);
+    if (!isPathInFileName(names)) this.#pathsByName.set(names.join('/'), path);
     return { change, bytes: bytes.length };
   }
 
@@ -146,13 +146,13 @@ export class SnapshotFolder {
         if (entry.isDirectory()) pendingFolders.push(names);
         else if (entry.isFile()) yield names;
       }
-      if (entries.some(({ name }) => parsePartialTarget(name) !== undefined)) await this.#removeStalePartials(path);
+      if (entries.some(({ name }) => parsePartialFileTarget(name) !== undefined)) await this.#removeStalePartials(path);
     }
   }
 
   /** Removes partial files of killed runs. */
   async #removeStalePartials(path: string): Promise<void> {
-    for (const name of await findStalePartials(path)) await removeFile(join(path, name));
+    for (const name of await findStalePartialFiles(path)) await removeFile(join(path, name));
   }
 
   /** Removes the file of a deleted resource, and folders that are empty afterwards. */

@@ -20,6 +20,6 @@ export function createSnapshotRules({ ignore, unordered }: SnapshotPatterns, mor
   };
 }
 
-export function toPatterns({ ignore, unordered }: SnapshotRules): SnapshotPatterns {
+export function compileSnapshotPatterns({ ignore, unordered }: SnapshotRules): SnapshotPatterns {
   return { ignore: ignore.patterns, unordered: unordered.patterns };
 }

@@ -10,7 +10,7 @@ import { toFileError } from '../files/file-error';
 import { checkFolderWritable } from '../files/file-error';
 import { crawlConfiguration, addCrawlToEnvelope, type CrawlResult } from './crawl';
 import { SnapshotFolder } from './snapshot-folder';
-import { createSnapshotRules, toPatterns, type SnapshotRules } from './snapshot-rules';
+import { createSnapshotRules, compileSnapshotPatterns, type SnapshotRules } from './snapshot-rules';
 import { SNAPSHOT_FORMAT, sortByKey, type EmptyResources, type SnapshotOrigin } from './manifest';
 import { findCaseCollisions, toFileSegments } from './resource-file-names';
 import { splitResourcePath } from '../model/path';
@@ -30,7 +30,7 @@ export interface Snapshot {
   readonly appliance: string;
   readonly 'serial-number': string | null;
   readonly release: string | null;
-  /** Path of the topmost resource. */
+  /** Path of the topmost resource of the snapshot. */
   readonly path: string;
   readonly time: string;
   readonly ignore?: readonly string[];
@@ -41,7 +41,7 @@ export interface Snapshot {
 }
 
 /** The result of a snapshot into a folder. Counts are resources; `bytes` is the size of their files. */
-export interface FolderSnapshotResult {
+export interface SnapshotFolderResult {
   readonly folder: string;
   readonly resources: number;
   readonly added: number;
@@ -54,7 +54,7 @@ const REMOVAL_CONCURRENCY = 16;
 const CANCELLED_WHILE_WAITING = 'Canceled while waiting for another snapshot of the same appliance.';
 
 /** Returns the requested path, or the root if none is given. Throws `BAD_INPUT`. */
-export function resolveRootPath(path: string | readonly string[] | undefined, call: OperationContext): string {
+export function resolveSnapshotRoot(path: string | readonly string[] | undefined, call: OperationContext): string {
   return normalizePath(path ?? '/', call.settings.prefix);
 }
 
@@ -80,8 +80,8 @@ export async function readSnapshotOrigin(
 }
 
 /** Takes a snapshot, into a folder if one is given. Throws read errors and those of `toFileError`; then the folder keeps its content. */
-export async function takeSnapshot(input: TakeSnapshotInput, call: OperationContext): Promise<Snapshot | FolderSnapshotResult> {
-  const root = resolveRootPath(input.path, call);
+export async function takeSnapshot(input: TakeSnapshotInput, call: OperationContext): Promise<Snapshot | SnapshotFolderResult> {
+  const root = resolveSnapshotRoot(input.path, call);
   const rules = createSnapshotRules(input);
   const { folder } = input;
   if (folder === undefined) return takeToMessage(root, rules, call);
@@ -139,12 +139,12 @@ async function takeToFolder(
   root: string,
   requestedRules: SnapshotRules,
   call: OperationContext,
-): Promise<FolderSnapshotResult> {
+): Promise<SnapshotFolderResult> {
   const folder = await SnapshotFolder.open(path);
   const previous = folder.manifest;
   // A snapshot of a part keeps the rest, and inherits the ignored patterns.
   const isPart = previous !== undefined && root !== previous.path && isPathWithin(root, previous.path);
-  const rules = isPart ? createSnapshotRules(toPatterns(requestedRules), previous) : requestedRules;
+  const rules = isPart ? createSnapshotRules(compileSnapshotPatterns(requestedRules), previous) : requestedRules;
   const origin = await readSnapshotOrigin(call, root, rules);
   if (previous) refuseOtherRoot(previous, origin, path);
   const writer = new FolderSnapshotWriter(folder);
@@ -263,7 +263,7 @@ class FolderSnapshotWriter {
     return [...roots];
   }
 
-  counts(): Omit<FolderSnapshotResult, 'folder'> {
+  counts(): Omit<SnapshotFolderResult, 'folder'> {
     let bytes = 0;
     for (const size of this.#written.values()) bytes += size;
     const { size: added } = this.#added;

@@ -3,7 +3,7 @@ import { Transform, type TransformCallback } from 'node:stream';
 import type { GatewayError } from '../model/error';
 
 /** The content that was checked before, and the error for any other. */
-export interface ExpectedContent {
+interface ExpectedContent {
   readonly bytes: number;
   /** Hexadecimal digits. */
   readonly sha256: string;

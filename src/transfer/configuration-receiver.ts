@@ -7,9 +7,9 @@ import { MalformedContentError } from './malformed-content-error';
 import type { Download } from '../model/stream';
 
 /** Stores a configuration. Methods reject only with a `GatewayError`. */
-export interface ConfigurationOutput<S> {
+export interface ConfigurationDestination<S> {
   write(batch: Buffer): Promise<void>;
-  /** The content is complete and valid. */
+  /** Finishes the stored configuration. Called once its content is complete and valid. */
   end(): Promise<S>;
   /** Removes everything that was written. Never rejects. */
   discard(): Promise<void>;
@@ -17,16 +17,16 @@ export interface ConfigurationOutput<S> {
 
 export interface ReceivedConfiguration<S> {
   readonly bytes: number;
-  /** Null when hashing was off. */
+  /** Hash of the content; null when hashing was off. */
   readonly sha256: string | null;
-  /** Undefined when the check was off. */
+  /** Result of the content check; undefined when the check was off. */
   readonly checkResult: ContentCheckResult | undefined;
   readonly stored: S;
 }
 
-export interface ConfigurationReceiverOptions<S> {
+interface ConfigurationReceiverOptions<S> {
   readonly accept: string;
-  readonly output: ConfigurationOutput<S>;
+  readonly output: ConfigurationDestination<S>;
   readonly createCheck: () => ContentCheck;
   /** False skips the check, unless only the content can show that the response is complete (`Reply.hasUnverifiedEnd`). */
   readonly shouldCheck: boolean;

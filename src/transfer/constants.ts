@@ -2,4 +2,4 @@
 export const MAINTENANCE_PATH = '/api/v1/system/maintenance';
 export const BINARY_CONFIGURATION_PATH = '/api/v1/system/binary-configuration';
 /** `content` checks and hashes; `hash` only hashes; `none` does neither and does not sync the disk. */
-export const CHECK_LEVELS = ['content', 'hash', 'none'] as const;
+export const VERIFICATION_LEVELS = ['content', 'hash', 'none'] as const;

@@ -3,9 +3,9 @@ import { asGatewayError, GatewayError } from '../model/error';
 import type { OperationContext } from '../model/operation';
 import { createContentCheck, type ConfigurationKind } from './content-check';
 import { createProgressReporter } from './batching-sink';
-import type { CHECK_LEVELS } from './constants';
+import type { VERIFICATION_LEVELS } from './constants';
 import { FileOutput, MemoryOutput } from './outputs';
-import { ConfigurationReceiver, type ConfigurationOutput, type ReceivedConfiguration } from './configuration-receiver';
+import { ConfigurationReceiver, type ConfigurationDestination, type ReceivedConfiguration } from './configuration-receiver';
 import type { Request } from '../model/request';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { Download } from '../model/stream';
@@ -13,7 +13,7 @@ import type { Download } from '../model/stream';
 export interface ExportInput {
   readonly password?: string;
   readonly file?: string;
-  readonly check?: (typeof CHECK_LEVELS)[number];
+  readonly check?: (typeof VERIFICATION_LEVELS)[number];
 }
 
 /** Data of an export to a file. `sha256` is null when hashing was off. */
@@ -24,7 +24,7 @@ export interface ExportedFile {
 }
 
 /** Preferred content type of each kind. Any type is accepted when the content passes its check. */
-export const ACCEPT_HEADERS: Readonly<Record<ConfigurationKind, string>> = {
+export const EXPORT_ACCEPT_HEADERS: Readonly<Record<ConfigurationKind, string>> = {
   xml: 'application/xml, text/xml, */*;q=0.5',
   binary: 'text/html, */*;q=0.5',
 };
@@ -76,7 +76,7 @@ export async function downloadConfiguration<T>(
 const NO_XML_ADVICE = 'Older releases have no XML export: take binary.';
 const NO_PASSWORD_ADVICE = 'Releases that know GET alone take a password in the URL only, where it does not go: export without a password.';
 
-/** True when the appliance does not know the path or the method. */
+/** Whether the error means that the appliance does not know the path or the method. */
 function isUnknownEndpoint({ requestCode, details }: GatewayError): boolean {
   return requestCode !== undefined && (requestCode === 'NOT_FOUND' || details.status === 405);
 }
@@ -90,7 +90,7 @@ async function receiveConfiguration<S>(
   request: Request,
   input: ExportInput,
   call: OperationContext,
-  createOutput: () => Promise<ConfigurationOutput<S>>,
+  createOutput: () => Promise<ConfigurationDestination<S>>,
 ): Promise<ReceivedConfiguration<S>> {
   const { check = 'content' } = input;
   const received = await downloadConfiguration(
@@ -99,7 +99,7 @@ async function receiveConfiguration<S>(
     call,
     async () =>
       new ConfigurationReceiver({
-        accept: ACCEPT_HEADERS[kind],
+        accept: EXPORT_ACCEPT_HEADERS[kind],
         output: await createOutput(),
         createCheck: () => createContentCheck(kind, { zipOnly: input.password === undefined }),
         shouldCheck: check === 'content',

@@ -32,7 +32,7 @@ export class FileUploadStream extends Readable {
   override _read(): void {
     this.#readPiece().then(
       (piece) => this.push(piece),
-      (error: Error) => this.destroy(fileReadError(error)),
+      (error: Error) => this.destroy(createFileReadError(error)),
     );
   }
 
@@ -60,8 +60,8 @@ export class FileUploadStream extends Readable {
   }
 }
 
-/** The file failed, not the connection; part of it may have left. */
-export function fileReadError({ message }: Error): GatewayError {
+/** Creates the error for a file that cannot be read. Part of it may already have been sent. */
+export function createFileReadError({ message }: Error): GatewayError {
   return new GatewayError('ABORTED', safeMessage`The file could not be read completely, so the rest was not sent: ${message}`, {
     sent: true,
   });

@@ -7,7 +7,7 @@ import { badInput, GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { OperationContext } from '../model/operation';
 import { CheckedUploadStream } from './checked-upload-stream';
-import { FileUploadStream, fileReadError } from './file-upload-stream';
+import { FileUploadStream, createFileReadError } from './file-upload-stream';
 import { toFileError } from '../files/file-error';
 import { createProgressReporter } from './batching-sink';
 import { BINARY_CONFIGURATION_PATH, MAINTENANCE_PATH } from './constants';
@@ -27,11 +27,11 @@ export interface ConfigurationSource {
   open(sha256?: string): Promise<OpenedImportSource>;
   /** SHA-256 of the content in hexadecimal digits. */
   digest(): Promise<string>;
-  /** Rejects before anything is sent, including a login. */
+  /** Opens the source. Rejects before anything is sent, including a login. */
   check?(): Promise<void>;
 }
 
-export interface OpenedImportSource {
+interface OpenedImportSource {
   readonly content: Readable | Buffer;
   /** Length in bytes. */
   readonly length: number;
@@ -56,19 +56,19 @@ export function createConfigurationSource(name: string, value: Buffer | string |
   };
 }
 
-/** Imports to one appliance run one at a time. Callers of `sendXml` and `sendBinary` must hold that turn already. */
+/** Imports to one appliance run one at a time. Callers of `sendXmlImport` and `sendBinaryImport` must hold that turn already. */
 export function importXml(source: ConfigurationSource, password: string | undefined, call: OperationContext): Promise<WriteResult> {
-  return runWhenReady(source, call, () => sendXml(source, password, call));
+  return runWhenReady(source, call, () => sendXmlImport(source, password, call));
 }
 
-export interface BinaryImportOptions {
+interface BinaryImportOptions {
   readonly mode?: 'normal' | 'full' | undefined;
   /** The password of the export. Only some releases read it (field-notes.md, "Binary configuration"). */
   readonly password?: string | undefined;
 }
 
 export function importBinary(source: ConfigurationSource, options: BinaryImportOptions, call: OperationContext): Promise<WriteResult> {
-  return runWhenReady(source, call, () => sendBinary(source, options, call));
+  return runWhenReady(source, call, () => sendBinaryImport(source, options, call));
 }
 
 async function runWhenReady(source: ConfigurationSource, call: OperationContext, work: () => Promise<WriteResult>): Promise<WriteResult> {
@@ -77,7 +77,7 @@ async function runWhenReady(source: ConfigurationSource, call: OperationContext,
 }
 
 /** Sends a multipart form that always has both parts, `file` and `password` (appliance-api.md, "System"). Data: the result. */
-export function sendXml(source: ConfigurationSource, password = '', call: OperationContext): Promise<WriteResult> {
+export function sendXmlImport(source: ConfigurationSource, password = '', call: OperationContext): Promise<WriteResult> {
   const plannedBody = { file: source.description, password };
   return send({ method: 'POST', path: `${MAINTENANCE_PATH}/import-xml` }, source, plannedBody, call, async (content, length) => {
     const { default: FormData } = await import('form-data');
@@ -89,7 +89,7 @@ export function sendXml(source: ConfigurationSource, password = '', call: Operat
 }
 
 /** Sends the base64 text unchanged (appliance-api.md, "Binary-configuration rules"). Data: the result. */
-export function sendBinary(
+export function sendBinaryImport(
   source: ConfigurationSource,
   { mode, password }: BinaryImportOptions,
   call: OperationContext,
@@ -141,7 +141,7 @@ async function openFile(file: string, sha256?: string): Promise<OpenedImportSour
     const content = new CheckedUploadStream({ bytes: size, sha256, createChangedError });
     // A separate stream: the hash holds pieces longer than `FileUploadStream` allows.
     const source = handle.createReadStream({ highWaterMark: READ_BYTES });
-    source.once('error', (error) => content.destroy(fileReadError(error)));
+    source.once('error', (error) => content.destroy(createFileReadError(error)));
     content.once('close', () => source.destroy());
     return { content: source.pipe(content), length: size, bytesRead: () => content.bytesRead };
   }

@@ -2,15 +2,15 @@ import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { badInput, GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
-import { AtomicFile, removeStalePartials, syncFolder } from '../files/atomic-file';
+import { AtomicFile, removeStalePartialFiles, syncFolderToDisk } from '../files/atomic-file';
 import { toFileError } from '../files/file-error';
-import type { ConfigurationOutput } from './configuration-receiver';
+import type { ConfigurationDestination } from './configuration-receiver';
 
 /** Maximum size in a message, because Node-RED cannot pass on larger ones. A file has no limit. */
 const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
 /** Keeps the configuration for the message. Errors: `LIMIT` above 256 MiB. */
-export class MemoryOutput implements ConfigurationOutput<Buffer> {
+export class MemoryOutput implements ConfigurationDestination<Buffer> {
   #parts: Buffer[] = [];
   #bytes = 0;
 
@@ -35,7 +35,7 @@ export class MemoryOutput implements ConfigurationOutput<Buffer> {
 }
 
 /** Writes a file that appears or changes only when it is complete. Errors: those of `toFileError`. */
-export class FileOutput implements ConfigurationOutput<string> {
+export class FileOutput implements ConfigurationDestination<string> {
   readonly #partial: AtomicFile;
   readonly #shouldSync: boolean;
 
@@ -47,7 +47,7 @@ export class FileOutput implements ConfigurationOutput<string> {
   /** `shouldSync` flushes the file to disk before the rename. */
   static async create(file: string, shouldSync: boolean): Promise<FileOutput> {
     const target = await resolveTarget(file);
-    await removeStalePartials(target);
+    await removeStalePartialFiles(target);
     try {
       return new FileOutput(await AtomicFile.create(target), shouldSync);
     } catch (error) {
@@ -63,7 +63,7 @@ export class FileOutput implements ConfigurationOutput<string> {
     await this.#withFileErrors(async () => {
       await this.#partial.close(this.#shouldSync);
       await this.#partial.commit();
-      if (this.#shouldSync) await syncFolder(dirname(this.#partial.target));
+      if (this.#shouldSync) await syncFolderToDisk(dirname(this.#partial.target));
     });
     return this.#partial.target;
   }

@@ -10,27 +10,27 @@ export interface XmlEvents {
 }
 
 /** Byte classes for the scanner in `xml.ts`. Bytes from 0x80 on belong to characters that are allowed everywhere. */
-export const WHITESPACE = 1;
-export const LESS_THAN = 2;
-export const AMPERSAND = 3;
-export const CLOSING_BRACKET = 4;
-export const ILLEGAL_CHARACTER = 5;
+export const WHITESPACE_CLASS = 1;
+export const LESS_THAN_CLASS = 2;
+export const AMPERSAND_CLASS = 3;
+export const CLOSING_BRACKET_CLASS = 4;
+export const ILLEGAL_BYTE_CLASS = 5;
 
 /** XML 1.0 forbids control characters except tab, line feed and carriage return. */
-export const BYTE_CLASS = new Uint8Array(256);
-BYTE_CLASS.fill(ILLEGAL_CHARACTER, 0, 0x20);
-for (const space of ' \t\n\r') BYTE_CLASS[space.charCodeAt(0)] = WHITESPACE;
-BYTE_CLASS[0x3c] = LESS_THAN;
-BYTE_CLASS[0x26] = AMPERSAND;
-BYTE_CLASS[0x5d] = CLOSING_BRACKET;
+export const BYTE_CLASSES = new Uint8Array(256);
+BYTE_CLASSES.fill(ILLEGAL_BYTE_CLASS, 0, 0x20);
+for (const space of ' \t\n\r') BYTE_CLASSES[space.charCodeAt(0)] = WHITESPACE_CLASS;
+BYTE_CLASSES[0x3c] = LESS_THAN_CLASS;
+BYTE_CLASSES[0x26] = AMPERSAND_CLASS;
+BYTE_CLASSES[0x5d] = CLOSING_BRACKET_CLASS;
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_:';
 
 /** 1 may continue a name; 2 may also start one. */
-export const NAME_BYTE = new Uint8Array(256);
-NAME_BYTE.fill(2, 0x80);
-for (const letter of LETTERS) NAME_BYTE[letter.charCodeAt(0)] = 2;
-for (const sign of '0123456789-.') NAME_BYTE[sign.charCodeAt(0)] = 1;
+export const NAME_BYTE_CLASSES = new Uint8Array(256);
+NAME_BYTE_CLASSES.fill(2, 0x80);
+for (const letter of LETTERS) NAME_BYTE_CLASSES[letter.charCodeAt(0)] = 2;
+for (const sign of '0123456789-.') NAME_BYTE_CLASSES[sign.charCodeAt(0)] = 1;
 
 /** Returns how many bytes hold complete characters; a chunk may end inside a character. */
 export function countBytesOfCompleteCharacters(chunk: Buffer): number {
@@ -46,9 +46,9 @@ export function countBytesOfCompleteCharacters(chunk: Buffer): number {
 
 /** Returns the end of the name at `start`, or `start` when no name begins there. */
 export function findEndOfName(buffer: Buffer, start: number, end: number): number {
-  if (start >= end || NAME_BYTE[buffer[start] as number] !== 2) return start;
+  if (start >= end || NAME_BYTE_CLASSES[buffer[start] as number] !== 2) return start;
   let at = start + 1;
-  while (at < end && (NAME_BYTE[buffer[at] as number] as number) > 0) at++;
+  while (at < end && (NAME_BYTE_CLASSES[buffer[at] as number] as number) > 0) at++;
   return at;
 }
 

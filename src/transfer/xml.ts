@@ -2,16 +2,16 @@ import { isUtf8 } from 'node:buffer';
 import { MalformedContentError } from './malformed-content-error';
 import { isValidCharacterReference, isDeclaredUtf8, readDoctype } from './xml-prolog';
 import {
-  AMPERSAND,
-  CLOSING_BRACKET,
-  BYTE_CLASS,
+  AMPERSAND_CLASS,
+  CLOSING_BRACKET_CLASS,
+  BYTE_CLASSES,
   countBytesOfCompleteCharacters,
   findEndOfName,
   AttributeNames,
-  ILLEGAL_CHARACTER,
-  LESS_THAN,
-  NAME_BYTE,
-  WHITESPACE,
+  ILLEGAL_BYTE_CLASS,
+  LESS_THAN_CLASS,
+  NAME_BYTE_CLASSES,
+  WHITESPACE_CLASS,
   type ByteRange,
   type XmlEvents,
 } from './xml-bytes';
@@ -36,7 +36,7 @@ export class XmlCheck {
   readonly #carry = new CarryBuffer();
   /** Incomplete markup is scanned again only after its length has doubled, which keeps the total time linear. */
   #minRetryBytes = 0;
-  /** Offset of the current chunk, for error messages. */
+  /** Offset of the current chunk in the document, for error messages. */
   #bytesBefore = 0;
   #mode: 'text' | 'cdata' | 'comment' = 'text';
   readonly #elements = new ElementStack();
@@ -94,7 +94,7 @@ export class XmlCheck {
     return this.#readStartTag(buffer, at, end);
   }
 
-  /** Allows a UTF-8 byte order mark. */
+  /** Skips a UTF-8 byte order mark. */
   #readStart(buffer: Buffer, at: number): number {
     if (buffer[at] === 0xff || buffer[at] === 0xfe || buffer[at] === 0) throw new MalformedContentError('it is not UTF-8');
     this.#start = buffer[at] === 0xef && buffer[at + 1] === 0xbb && buffer[at + 2] === 0xbf ? 3 : 0;
@@ -102,25 +102,25 @@ export class XmlCheck {
   }
 
   #readText(buffer: Buffer, from: number, end: number): number {
-    const kinds = BYTE_CLASS;
+    const kinds = BYTE_CLASSES;
     const inside = this.#elements.depth > 0;
     let at = from;
     while (at < end) {
       const kind = kinds[buffer[at] as number] as number;
-      if (kind === LESS_THAN) break;
-      if (kind === ILLEGAL_CHARACTER) throw this.#malformed(at, 'a control character');
-      if (kind !== WHITESPACE && !inside) throw this.#malformed(at, 'text outside of the root element');
-      if (kind === AMPERSAND) {
+      if (kind === LESS_THAN_CLASS) break;
+      if (kind === ILLEGAL_BYTE_CLASS) throw this.#malformed(at, 'a control character');
+      if (kind !== WHITESPACE_CLASS && !inside) throw this.#malformed(at, 'text outside of the root element');
+      if (kind === AMPERSAND_CLASS) {
         const next = this.#readReference(buffer, at, end);
         if (next === INCOMPLETE) return this.#emitText(buffer, from, at);
         at = next;
-      } else if (kind === CLOSING_BRACKET) {
+      } else if (kind === CLOSING_BRACKET_CLASS) {
         if (at + 2 >= end) return this.#emitText(buffer, from, at);
         if (buffer[at + 1] === 0x5d && buffer[at + 2] === 0x3e) throw this.#malformed(at, ']]> in a text');
         at++;
       } else {
         at++;
-        if (inside) while (at < end && (kinds[buffer[at] as number] as number) <= WHITESPACE) at++;
+        if (inside) while (at < end && (kinds[buffer[at] as number] as number) <= WHITESPACE_CLASS) at++;
       }
     }
     return this.#emitText(buffer, from, at);
@@ -157,7 +157,7 @@ export class XmlCheck {
     const values: ByteRange[] = [];
     for (;;) {
       const space = at;
-      while (at < end && BYTE_CLASS[buffer[at] as number] === WHITESPACE) at++;
+      while (at < end && BYTE_CLASSES[buffer[at] as number] === WHITESPACE_CLASS) at++;
       if (at >= end) return INCOMPLETE;
       const sign = buffer[at];
       if (sign === 0x3e || sign === 0x2f) break;
@@ -182,18 +182,19 @@ export class XmlCheck {
     if (at === start) throw this.#malformed(at, 'a malformed attribute');
     const name: ByteRange = [start, at];
     if (attributeNames.has(buffer, name)) throw this.#malformed(at, 'a duplicate attribute');
-    while (at < end && BYTE_CLASS[buffer[at] as number] === WHITESPACE) at++;
+    while (at < end && BYTE_CLASSES[buffer[at] as number] === WHITESPACE_CLASS) at++;
     if (at < end && buffer[at] !== 0x3d) throw this.#malformed(at, 'an attribute without a value');
     at++;
-    while (at < end && BYTE_CLASS[buffer[at] as number] === WHITESPACE) at++;
+    while (at < end && BYTE_CLASSES[buffer[at] as number] === WHITESPACE_CLASS) at++;
     if (at >= end) return undefined;
     const quote = buffer[at];
     if (quote !== 0x22 && quote !== 0x27) throw this.#malformed(at, 'an attribute without quotes');
     const from = ++at;
     while (at < end && buffer[at] !== quote) {
-      const kind = BYTE_CLASS[buffer[at] as number];
-      if (kind === LESS_THAN || kind === ILLEGAL_CHARACTER) throw this.#malformed(at, 'a character that is not allowed in an attribute');
-      if (kind === AMPERSAND) {
+      const kind = BYTE_CLASSES[buffer[at] as number];
+      if (kind === LESS_THAN_CLASS || kind === ILLEGAL_BYTE_CLASS)
+        throw this.#malformed(at, 'a character that is not allowed in an attribute');
+      if (kind === AMPERSAND_CLASS) {
         const next = this.#readReference(buffer, at, end);
         if (next === INCOMPLETE) return undefined;
         at = next;
@@ -226,7 +227,7 @@ export class XmlCheck {
     let at = start + 2 + this.#elements.topLength;
     if (at >= end) return INCOMPLETE;
     if (!this.#elements.isTopAt(buffer, start + 2)) throw this.#malformed(start, 'an end tag that closes another element');
-    while (at < end && BYTE_CLASS[buffer[at] as number] === WHITESPACE) at++;
+    while (at < end && BYTE_CLASSES[buffer[at] as number] === WHITESPACE_CLASS) at++;
     if (at >= end) return INCOMPLETE;
     if (buffer[at] !== 0x3e || this.#elements.depth === 0) throw this.#malformed(start, 'an end tag that closes another element');
     this.#closeElement();
@@ -269,7 +270,7 @@ export class XmlCheck {
     if (/^xml(?:\s|$)/i.test(text)) {
       if (this.#bytesBefore + start !== this.#start) throw this.#malformed(start, 'an XML declaration that is not at the beginning');
       this.#isUtf8 = isDeclaredUtf8(text);
-    } else if (NAME_BYTE[buffer[start + 2] as number] !== 2) throw this.#malformed(start, 'a malformed instruction');
+    } else if (NAME_BYTE_CLASSES[buffer[start + 2] as number] !== 2) throw this.#malformed(start, 'a malformed instruction');
     return close + 2;
   }
 
@@ -301,7 +302,7 @@ export class XmlCheck {
 
   #checkLegal(buffer: Buffer, from: number, to: number): void {
     for (let at = from; at < to; at++)
-      if (BYTE_CLASS[buffer[at] as number] === ILLEGAL_CHARACTER) throw this.#malformed(at, 'a control character');
+      if (BYTE_CLASSES[buffer[at] as number] === ILLEGAL_BYTE_CLASS) throw this.#malformed(at, 'a control character');
   }
 
   #malformed(at: number, what: string): MalformedContentError {

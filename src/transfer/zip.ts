@@ -18,7 +18,7 @@ const END_RECORD_BYTES = 22;
 const CENTRAL_HEADER_BYTES = 46;
 /** A 32-bit field with this value refers to the ZIP64 record. */
 const ZIP64_MARKER = 0xffffffff;
-export const LOCAL_HEADER_BYTES = 30;
+export const ZIP_LOCAL_HEADER_BYTES = 30;
 
 export function startsLikeZip(head: Buffer): boolean {
   return head.length >= 4 && [LOCAL_SIGNATURE, END_SIGNATURE].includes(head.readUInt32LE(0));

@@ -3,7 +3,7 @@ import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
 import type { AccountEvent } from './events';
-import { evaluateLimit, readLimits, toLimitKey, type LimitState, type WatchLimit } from './limits';
+import { evaluateWatchLimit, parseWatchLimits, createWatchLimitKey, type WatchLimitState, type WatchLimit } from './limits';
 
 const NAMES = ['sessions', 'addresses'] as const;
 type CountName = (typeof NAMES)[number];
@@ -11,8 +11,8 @@ type AccountLimit = WatchLimit & { readonly name: CountName; readonly above: num
 
 /** Maximum number of sessions of an account in an event. */
 const MAX_LISTED_SESSIONS = 100;
-const WITHIN: LimitState = { crossed: false, opposingChecks: 0 };
-type AccountStates = Map<string, { readonly account: string; readonly limitState: LimitState }>;
+const WITHIN: WatchLimitState = { crossed: false, opposingChecks: 0 };
+type AccountStates = Map<string, { readonly account: string; readonly limitState: WatchLimitState }>;
 const NOBODY: AccountSessions = { account: '', sessions: [] };
 
 interface AccountSessions {
@@ -30,9 +30,9 @@ export class AccountLimits {
   #checkedLimits = new Set<string>();
   #states: AccountStates = new Map();
 
-  /** Errors: `BAD_CONFIG` for a limit with another name or without `above`. */
+  /** Checks the limits. Errors: `BAD_CONFIG` for a limit with another name or without `above`. */
   constructor(limits: readonly WatchLimit[]) {
-    this.#limits = readLimits(limits).map(toAccountLimit);
+    this.#limits = parseWatchLimits(limits).map(toAccountLimit);
   }
 
   /** The events of a check, and whether the state changed. The first check of a limit sets the baseline and has no events. */
@@ -42,14 +42,14 @@ export class AccountLimits {
     const events: AccountEvent[] = [];
     const states: AccountStates = new Map();
     for (const limit of this.#limits) {
-      const prefix = `${toLimitKey(limit)} `;
+      const prefix = `${createWatchLimitKey(limit)} `;
       const unknown = this.#checkedLimits.has(prefix) ? WITHIN : undefined;
       const remembered = [...this.#states.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
       for (const id of new Set([...remembered, ...accounts.keys()])) {
         const previous = this.#states.get(prefix + id);
         const { sessions, account } = accounts.get(id) ?? { ...NOBODY, account: previous?.account ?? id };
         const value = count(limit.name, sessions);
-        const { limitState, crossing } = evaluateLimit(limit, value, previous?.limitState ?? unknown);
+        const { limitState, crossing } = evaluateWatchLimit(limit, value, previous?.limitState ?? unknown);
         if (limitState.crossed || limitState.opposingChecks > 0) states.set(prefix + id, { account, limitState });
         if (!crossing) continue;
         const event = crossing.event === 'above' ? 'over' : 'within';
@@ -57,7 +57,7 @@ export class AccountLimits {
       }
     }
     this.#states = states;
-    this.#checkedLimits = new Set(this.#limits.map((limit) => `${toLimitKey(limit)} `));
+    this.#checkedLimits = new Set(this.#limits.map((limit) => `${createWatchLimitKey(limit)} `));
     return { events, hasChange: JSON.stringify(this.save()) !== before };
   }
 
@@ -67,7 +67,7 @@ export class AccountLimits {
     return { limits: [...this.#checkedLimits], states };
   }
 
-  /** Returns false, and keeps its state, if what was saved has another shape. */
+  /** Restores a saved state. Returns false and changes nothing if the saved value has another structure. */
   restore(saved: unknown): boolean {
     if (!isObject(saved) || !isTextList(saved.limits) || !Array.isArray(saved.states)) return false;
     const states: AccountStates = new Map();

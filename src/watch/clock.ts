@@ -11,7 +11,7 @@ export interface Clock {
 }
 
 /** The clock of the machine. Its timers do not keep the process alive. */
-export const systemClock: Clock = {
+export const systemWatchClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   schedule: (ms, work) => {

@@ -1,5 +1,5 @@
 import { GatewayError } from '../model/error';
-import { isObject, type JsonObject } from '../model/json';
+import { isObject, readSwitchValue, type JsonObject } from '../model/json';
 import type { ClusterEvent, ClusterMemberState } from './events';
 import { WholeStateTracker, type CheckSummary } from './tracker';
 
@@ -12,7 +12,7 @@ interface Cluster {
 }
 
 /** The data of an appliance without a cluster, which responds with 404. */
-export const NO_CLUSTER: JsonObject = { members: [] };
+export const NO_CLUSTER_STATE: JsonObject = { members: [] };
 
 /** Reports changes of the members, their states and the owners of the virtual addresses. */
 export class ClusterTracker extends WholeStateTracker<Cluster, ClusterEvent, JsonObject> {
@@ -28,13 +28,14 @@ export class ClusterTracker extends WholeStateTracker<Cluster, ClusterEvent, Jso
 }
 
 function parseCluster(data: JsonObject): Cluster {
-  if (!Array.isArray(data.members))
-    throw new GatewayError('BAD_RESPONSE', 'The response of the appliance is not a cluster.', { sent: true });
+  // A single member can come without an array.
+  const list = isObject(data.members) ? [data.members] : data.members;
+  if (!Array.isArray(list)) throw new GatewayError('BAD_RESPONSE', 'The response of the appliance is not a cluster.', { sent: true });
   const members = Object.fromEntries(
-    (data.members as unknown[]).filter(isObject).map((member): [string, ClusterMemberState] => [
+    list.filter(isObject).map((member): [string, ClusterMemberState] => [
       String(member.name),
       {
-        enabled: String(member.enabled).toLowerCase() === 'true',
+        enabled: readSwitchValue(member.enabled) === true,
         notes: toText(member.notes),
         'status-code': toText(member['status-code']),
       },

@@ -1,6 +1,6 @@
 import { isPathWithinAny } from '../snapshot/resource-path';
 import { formatComparison } from '../snapshot/diff-text';
-import { compareSerializedTrees, type SerializedTree } from '../snapshot/serialized-tree';
+import { compareConfigurationTexts, type ConfigurationTexts } from '../snapshot/configuration-texts';
 import { isObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
 import type { TrackerUpdate, Tracker } from './tracker';
@@ -12,21 +12,21 @@ type Change = { readonly set: readonly PathAndText[]; readonly gone: readonly st
 const MAX_RESOURCES_PER_LINE = 500;
 
 /** Compares the configuration with the last check, resource by resource. A resource that can no longer be read keeps its last text. */
-export class ConfigurationTracker implements Tracker<SerializedTree> {
+export class ConfigurationTracker implements Tracker<ConfigurationTexts> {
   readonly #appliance: string;
-  #lastTree: SerializedTree | undefined;
+  #lastTree: ConfigurationTexts | undefined;
 
   constructor(appliance: string) {
     this.#appliance = appliance;
   }
 
-  update(data: SerializedTree): TrackerUpdate {
+  update(data: ConfigurationTexts): TrackerUpdate {
     const previous = this.#lastTree;
     const current = previous ? keepUnreadable(previous, data) : data;
     this.#lastTree = current;
     const change = findChange(previous, current);
     if (!previous) return { events: [], change, summary: { key: 'same' } };
-    const comparison = change ? compareSerializedTrees(previous, current) : undefined;
+    const comparison = change ? compareConfigurationTexts(previous, current) : undefined;
     if (!comparison || comparison.equal) return { events: [], change, summary: { key: 'same' } };
     const text = formatComparison(comparison, this.#appliance, safeMessage`the last check`);
     return { events: [{ event: 'changed', ...comparison }], change, summary: { key: 'changed' }, envelope: { text } };
@@ -64,13 +64,13 @@ export class ConfigurationTracker implements Tracker<SerializedTree> {
 }
 
 /** Keeps the last text of resources below paths that could not be read this time. */
-function keepUnreadable(previous: SerializedTree, current: SerializedTree): SerializedTree {
+function keepUnreadable(previous: ConfigurationTexts, current: ConfigurationTexts): ConfigurationTexts {
   if (current.forbidden.size === 0) return current;
   const unread = [...previous.resources].filter(([path]) => !current.resources.has(path) && isPathWithinAny(path, current.forbidden));
   return unread.length === 0 ? current : { ...current, resources: new Map([...unread, ...current.resources]) };
 }
 
-function findChange(previous: SerializedTree | undefined, current: SerializedTree): Change | undefined {
+function findChange(previous: ConfigurationTexts | undefined, current: ConfigurationTexts): Change | undefined {
   const set = [...current.resources].filter(([path, text]) => previous?.resources.get(path) !== text);
   const gone = previous ? [...previous.resources.keys()].filter((path) => !current.resources.has(path)) : [];
   const { forbidden } = current;

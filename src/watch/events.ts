@@ -112,8 +112,8 @@ export interface EventsByWatch {
   readonly audit: AuditEvent;
 }
 
-/** One event as a watch sends it. */
-export interface SentEvent<Topic extends string, E> {
+/** The message that a watch sends for one event. */
+export interface WatchEventMessage<Topic extends string, E> {
   /** `<watch>/<event>` */
   readonly topic: Topic;
   /** `id` stays the same if the event is sent again. `at` is the time of the check (ISO 8601). */
@@ -123,7 +123,9 @@ export interface SentEvent<Topic extends string, E> {
 }
 
 /** Type: adds to each member of a union of events the topic that belongs to it. */
-type WithTopic<W extends string, E> = E extends { readonly event: infer Name extends string } ? SentEvent<`${W}/${Name}`, E> : never;
+type WithTopic<W extends string, E> = E extends { readonly event: infer Name extends string }
+  ? WatchEventMessage<`${W}/${Name}`, E>
+  : never;
 
 /**
  * An event at the appliance. Its `topic` determines the type of its `payload`: after `event.topic === 'sessions/started'`,

@@ -1,6 +1,6 @@
-export { systemClock, type Clock } from './clock';
+export { systemWatchClock, type Clock } from './clock';
 export { WATCH_KINDS, parseWatchFilter, getWatchKind, type WatchKind, type WatchedGateway } from './watch-kinds';
-export { readLimits, type WatchLimit } from './limits';
+export { parseWatchLimits, type WatchLimit } from './limits';
 export type { CheckSummary } from './tracker';
 export type {
   AuditEvent,
@@ -13,7 +13,7 @@ export type {
   HealthEvent,
   LicenseEvent,
   ReachabilityEvent,
-  SentEvent,
+  WatchEventMessage,
   AccountEvent,
   SessionsEvent,
   SystemEvent,

@@ -1,10 +1,10 @@
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
-import { evaluateLimit, toLimitKey, type LimitCrossing, type WatchLimit, type LimitState } from './limits';
+import { evaluateWatchLimit, createWatchLimitKey, type WatchLimitCrossing, type WatchLimit, type WatchLimitState } from './limits';
 import type { HealthEvent, LicenseEvent } from './events';
 import { WholeStateTracker, type CheckSummary } from './tracker';
 
-type LimitStates = Record<string, LimitState>;
+type LimitStates = Record<string, WatchLimitState>;
 interface MeasuredValue {
   readonly name: string;
   readonly value: number;
@@ -22,18 +22,18 @@ abstract class LimitTracker<E extends HealthEvent | LicenseEvent, D> extends Who
   /** The numeric values that a limit applies to. */
   protected abstract valuesFor(limit: WatchLimit, data: D): MeasuredValue[];
 
-  protected abstract toEvent(limit: WatchLimit, value: MeasuredValue, crossing: LimitCrossing): E;
+  protected abstract toEvent(limit: WatchLimit, value: MeasuredValue, crossing: WatchLimitCrossing): E;
 
   protected compare(data: D, previous: LimitStates | undefined): { state: LimitStates; events: E[]; summary: CheckSummary } {
     const events: E[] = [];
     const state: LimitStates = {};
     for (const limit of this.#limits) {
-      const keyPrefix = toLimitKey(limit);
+      const keyPrefix = createWatchLimitKey(limit);
       // A value that is missing from this response keeps its state.
       for (const [key, limitState] of Object.entries(previous ?? {})) if (key.startsWith(keyPrefix)) state[key] = limitState;
       for (const value of this.valuesFor(limit, data)) {
         const key = `${keyPrefix} ${value.name}`;
-        const { limitState, crossing } = evaluateLimit(limit, value.value, state[key]);
+        const { limitState, crossing } = evaluateWatchLimit(limit, value.value, state[key]);
         state[key] = limitState;
         if (crossing) events.push(this.toEvent(limit, value, crossing));
       }
@@ -66,7 +66,7 @@ export class HealthTracker extends LimitTracker<HealthEvent, JsonObject> {
     return typeof value === 'number' ? [{ name, value }] : [];
   }
 
-  protected toEvent({ name }: WatchLimit, { value }: MeasuredValue, { event, limit }: LimitCrossing): HealthEvent {
+  protected toEvent({ name }: WatchLimit, { value }: MeasuredValue, { event, limit }: WatchLimitCrossing): HealthEvent {
     return { event, name, value, limit };
   }
 }
@@ -76,7 +76,7 @@ export class LicenseTracker extends LimitTracker<LicenseEvent, JsonObject> {
     return readLeaseShares(data).filter((share) => name === '*' || share.name === name);
   }
 
-  protected toEvent(_limit: WatchLimit, { name, value }: MeasuredValue, { event, limit }: LimitCrossing): LicenseEvent {
+  protected toEvent(_limit: WatchLimit, { name, value }: MeasuredValue, { event, limit }: WatchLimitCrossing): LicenseEvent {
     return { event, feature: name, share: value, limit };
   }
 

@@ -15,22 +15,22 @@ export interface WatchLimit {
 }
 
 /** Whether a value has crossed its limit, and how many consecutive checks have said the opposite since. */
-export interface LimitState {
+export interface WatchLimitState {
   readonly crossed: boolean;
   readonly opposingChecks: number;
 }
 
-export interface LimitCrossing {
+export interface WatchLimitCrossing {
   readonly event: 'above' | 'below';
   readonly limit: number;
 }
 
 /** Evaluates a limit against the value of a check. The first check sets the baseline and reports no crossing. */
-export function evaluateLimit(
+export function evaluateWatchLimit(
   limit: WatchLimit,
   value: number,
-  previous: LimitState | undefined,
-): { limitState: LimitState; crossing?: LimitCrossing } {
+  previous: WatchLimitState | undefined,
+): { limitState: WatchLimitState; crossing?: WatchLimitCrossing } {
   const { above, below, checks = 1 } = limit;
   const threshold = above ?? below ?? 0;
   const release = limit.release ?? threshold;
@@ -46,7 +46,7 @@ export function evaluateLimit(
 }
 
 /** Identifies a limit in saved states. A limit whose numbers change starts over. */
-export function toLimitKey({ name, above, below, release, checks }: WatchLimit): string {
+export function createWatchLimitKey({ name, above, below, release, checks }: WatchLimit): string {
   return JSON.stringify([name, above ?? null, below ?? null, release ?? null, checks ?? 1]);
 }
 
@@ -55,7 +55,7 @@ const MAX_LIMITS = 200;
 const MAX_CHECKS = 10_000;
 
 /** Checks limits from a flow file. Errors: `BAD_CONFIG` with the number of the entry and the reason. */
-export function readLimits(raw: unknown): WatchLimit[] {
+export function parseWatchLimits(raw: unknown): WatchLimit[] {
   if (!Array.isArray(raw)) throw badConfig('limits must be an array such as [{ "name": "CPU-UTILIZATION", "above": 90 }].');
   if (raw.length === 0) throw badConfig('limits is empty. Enter at least one limit.');
   if (raw.length > MAX_LIMITS) throw badConfig(safeMessage`limits has ${raw.length} entries; the maximum is ${MAX_LIMITS}.`);

@@ -27,7 +27,7 @@ export class SessionTracker implements Tracker {
   readonly #accountLimits: AccountLimits | undefined;
   #isFirstCheck = true;
 
-  /** Errors: those of `parseSessionFilter` and `AccountLimits`. */
+  /** Creates the tracker. Errors: those of `parseSessionFilter` and `AccountLimits`. */
   constructor(filter?: JsonObject, getClockOffsetSeconds: () => number | undefined = () => undefined, limits?: readonly WatchLimit[]) {
     this.#filter = filter;
     this.#getClockOffsetSeconds = getClockOffsetSeconds;
@@ -63,7 +63,7 @@ export class SessionTracker implements Tracker {
     return this.#accountLimits ? { rows, accounts: this.#accountLimits.save() } : rows;
   }
 
-  /** A state without accounts comes from a watch without limits. */
+  /** Restores the state. A state without accounts comes from a watch without limits. */
   restore(saved: unknown): void {
     const { rows, accounts } = isObject(saved) ? saved : { rows: saved, accounts: undefined };
     this.apply({ add: rows, gone: [...this.#sessions.keys()], accounts });

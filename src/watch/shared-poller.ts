@@ -1,4 +1,4 @@
-import type { RunOutcome } from '../gateway';
+import type { RunOutcome } from '../gateway/gateway';
 import { LightAbortController } from '../model/abort';
 import type { Clock } from './clock';
 
@@ -15,7 +15,7 @@ export interface PollSubscriber {
 
 interface Subscription {
   readonly subscriber: PollSubscriber;
-  /** The time of its next check; Infinity while a check is running. */
+  /** The time of the next check; Infinity while a check is running. */
   dueAt: number;
   /** Callers that wait for the next check, and for the one after a running check. */
   waiters: (() => void)[];

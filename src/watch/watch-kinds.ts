@@ -1,16 +1,16 @@
 import { trusted, safeMessage } from '../model/safe-message';
-import type { RunOutcome } from '../gateway';
+import type { RunOutcome } from '../gateway/gateway';
 import type { LightAbortController } from '../model/abort';
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { AuditTracker } from './audit-tracker';
 import { CertificateTracker, DEFAULT_EXPIRY_DAYS, parseExpiryDays } from './certificate-tracker';
 import type { Clock } from './clock';
-import { ClusterTracker, NO_CLUSTER } from './cluster-tracker';
+import { ClusterTracker, NO_CLUSTER_STATE } from './cluster-tracker';
 import { ConfigurationTracker } from './configuration-tracker';
 import { createSnapshotRules } from '../snapshot/snapshot-rules';
-import type { SerializedTree } from '../snapshot/serialized-tree';
-import { readLimits, type WatchLimit } from './limits';
+import type { ConfigurationTexts } from '../snapshot/configuration-texts';
+import { parseWatchLimits, type WatchLimit } from './limits';
 import { SessionTracker } from './session-tracker';
 import { SystemTracker } from './system-tracker';
 import type { Tracker } from './tracker';
@@ -27,16 +27,16 @@ export interface WatchedGateway {
   run(name: string, input?: Readonly<Record<string, unknown>>, options?: { signal?: LightAbortController }): Promise<RunOutcome>;
   readConfiguration(
     input: JsonObject,
-    previous: SerializedTree | undefined,
+    previous: ConfigurationTexts | undefined,
     options?: { signal?: LightAbortController },
-  ): Promise<RunOutcome<SerializedTree>>;
+  ): Promise<RunOutcome<ConfigurationTexts>>;
 }
 
 /** Options of a watch that depend on its kind. */
 export interface WatchKindOptions {
   /** For `sessions`: reports only sessions that match, as in `sessions.kill-matching`. */
   readonly filter?: JsonObject | undefined;
-  /** For `health` and `license`, and for `sessions`, where they apply to each account. */
+  /** Limits of a watch of `health`, `license` or `sessions`. For `sessions`, they apply to each account. */
   readonly limits?: readonly WatchLimit[] | undefined;
   /** For `certificate`: days before its end. */
   readonly days?: readonly unknown[] | undefined;
@@ -52,14 +52,14 @@ export interface WatchKindOptions {
 }
 
 /** Performs one check of an appliance. */
-export type PollFunction = (signal: LightAbortController) => Promise<RunOutcome>;
+type PollFunction = (signal: LightAbortController) => Promise<RunOutcome>;
 
 export interface WatchKindDefinition {
   /** The operation that reads the data. */
   readonly operation: string;
   /** The input of the operation. Watches with the same input share their checks. */
   input?(options: WatchKindOptions): JsonObject;
-  /** Replaces the plain run of `operation`, for a check that keeps data between runs. */
+  /** Runs a check that keeps data between runs, in place of running only `operation`. */
   createPoll?(gateway: WatchedGateway, input: JsonObject): PollFunction;
   /** The data that an error stands for. Undefined if the error is a failure. */
   dataForError?(error: GatewayError): unknown;
@@ -89,17 +89,17 @@ export const WATCH_KINDS = {
   health: {
     operation: 'system.health',
     input: () => ({ status: 'all' }),
-    createTracker: ({ limits = DEFAULT_HEALTH_LIMITS }) => new HealthTracker(readLimits(limits)),
+    createTracker: ({ limits = DEFAULT_HEALTH_LIMITS }) => new HealthTracker(parseWatchLimits(limits)),
   },
   system: { operation: 'system.info', createTracker: () => new SystemTracker() },
   cluster: {
     operation: 'cluster.status',
-    dataForError: ({ requestCode }) => (requestCode === 'NOT_FOUND' ? NO_CLUSTER : undefined),
+    dataForError: ({ requestCode }) => (requestCode === 'NOT_FOUND' ? NO_CLUSTER_STATE : undefined),
     createTracker: () => new ClusterTracker(),
   },
   license: {
     operation: 'license.lease-info',
-    createTracker: ({ limits = DEFAULT_LICENSE_LIMITS }) => new LicenseTracker(readLimits(limits)),
+    createTracker: ({ limits = DEFAULT_LICENSE_LIMITS }) => new LicenseTracker(parseWatchLimits(limits)),
   },
   certificate: {
     operation: 'certificates.served',
@@ -114,7 +114,7 @@ export const WATCH_KINDS = {
     }),
     // The previous tree lets unchanged resources share their memory.
     createPoll: (gateway, input) => {
-      let previous: SerializedTree | undefined;
+      let previous: ConfigurationTexts | undefined;
       return async (signal) => {
         const outcome = await gateway.readConfiguration(input, previous, { signal });
         previous = outcome.data;
@@ -141,7 +141,7 @@ export const WATCH_KINDS = {
 
 export type WatchKind = keyof typeof WATCH_KINDS;
 
-/** Errors: `BAD_CONFIG` with the list of kinds. */
+/** Returns the definition of a kind. Errors: `BAD_CONFIG` with the list of kinds. */
 export function getWatchKind(name: unknown): WatchKindDefinition {
   if (typeof name === 'string' && Object.hasOwn(WATCH_KINDS, name)) return WATCH_KINDS[name as WatchKind];
   throw new GatewayError('BAD_CONFIG', safeMessage`watch must be one of ${trusted(Object.keys(WATCH_KINDS).join(', '))}.`, {
@@ -163,7 +163,7 @@ export function createPollFunction(gateway: WatchedGateway, kind: WatchKindDefin
   };
 }
 
-/** Errors: `BAD_CONFIG` if the filter is not an object. */
+/** Parses the filter of a watch. Errors: `BAD_CONFIG` if the filter is not an object. */
 export function parseWatchFilter(value: unknown): JsonObject | undefined {
   if (value === undefined) return undefined;
   if (isObject(value)) return value;

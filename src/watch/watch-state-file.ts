@@ -8,7 +8,7 @@ import { safeMessage } from '../model/safe-message';
 import type { RecordSigner } from '../model/record-signer';
 import { toFileError } from '../files/file-error';
 import { readRegularFile } from '../files/open-regular-file';
-import { AtomicFile, removeStalePartials, syncFolder } from '../files/atomic-file';
+import { AtomicFile, removeStalePartialFiles, syncFolderToDisk } from '../files/atomic-file';
 import type { Tracker } from './tracker';
 
 const MAX_STATE_BYTES = 256 * 1024 * 1024;
@@ -24,7 +24,7 @@ export interface WatchStateEntry {
 }
 
 /** The content of a file: the state, later changes, and events of the last check without a sent mark. */
-export interface RestoredState {
+interface RestoredState {
   readonly state: unknown;
   readonly changes: readonly unknown[];
   readonly isUnreachable: boolean;
@@ -54,7 +54,7 @@ export class WatchStateFile {
   #appendedBytes = 0;
   #savedBytes = 0;
 
-  /** `identity`: a file with another identity is not used. With `signer`, neither is a file with a line that has no valid code. */
+  /** Opens the state file. A file with another `identity` is not used, and with `signer` neither is a file with an unsigned line. */
   constructor(file: string, identity: string, signer?: RecordSigner) {
     this.#file = file;
     this.#identity = identity;
@@ -66,7 +66,7 @@ export class WatchStateFile {
     let text: string;
     await createFolder(dirname(this.#file));
     try {
-      await removeStalePartials(this.#file);
+      await removeStalePartialFiles(this.#file);
       text = (await readRegularFile(this.#file, MAX_STATE_BYTES)).toString('utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -83,7 +83,7 @@ export class WatchStateFile {
     return this.#parseState(header, lines);
   }
 
-  /** Appends a check. When this returns, the entry survives the end of the process. */
+  /** Appends the record of a check. When this returns, the record survives the end of the process. */
   addEntry(entry: WatchStateEntry): void {
     this.#append(JSON.stringify(entry));
   }
@@ -123,7 +123,7 @@ export class WatchStateFile {
       if (unsentEntry) await write({ ...unsentEntry, change: undefined });
       await partial.close(true);
       await partial.commit();
-      await syncFolder(dirname(this.#file));
+      await syncFolderToDisk(dirname(this.#file));
       this.#savedBytes = savedBytes;
       this.#appendedBytes = 0;
       this.#descriptor = openForAppend(this.#file);

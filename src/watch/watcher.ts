@@ -1,7 +1,7 @@
 import type { Envelope } from '../model/envelope';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
-import { systemClock, type Clock } from './clock';
+import { systemWatchClock, type Clock } from './clock';
 import type { SharedPoller, CheckResult, PollSubscriber } from './shared-poller';
 import { getSharedPoller } from './shared-pollers';
 import { getWatchKind, type WatchKindOptions, type WatchedGateway, type WatchKind } from './watch-kinds';
@@ -69,7 +69,7 @@ export class Watcher implements PollSubscriber {
   #currentWork: Promise<unknown> = Promise.resolve();
   #starting: Promise<void> | undefined;
 
-  /** Sends nothing before `start`. Errors: `BAD_CONFIG`, or `BAD_INPUT` for a filter. */
+  /** Creates a watch, which sends nothing before `start`. Errors: `BAD_CONFIG`, or `BAD_INPUT` for a filter. */
   constructor(gateway: WatchedGateway, options: WatchOptions) {
     const kind = getWatchKind(options.watch);
     const { every, stateFile } = options;
@@ -77,7 +77,7 @@ export class Watcher implements PollSubscriber {
       throw new GatewayError('BAD_CONFIG', `every must be from 1 to ${MAX_INTERVAL_SECONDS} seconds.`, { sent: false });
     this.intervalMs = every * 1000;
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock ?? systemWatchClock;
     this.#tracker = kind.createTracker(options, this.#clock, gateway.name, () => gateway.clockOffsetSeconds);
     const identity = JSON.stringify([options.watch, gateway.name, kind.identity?.(options) ?? null]);
     this.#stateFile = stateFile === undefined ? undefined : new WatchStateFile(stateFile, identity, gateway.signer);
@@ -256,7 +256,7 @@ export class Watcher implements PollSubscriber {
     }
   }
 
-  /** Does nothing after a file error. The next check then rewrites the file. */
+  /** Uses the state file, except after a file error. The next check then rewrites the file. */
   #useStateFile(work: (stateFile: WatchStateFile) => void): void {
     if (!this.#stateFile || this.#stateFileError !== undefined) return;
     try {

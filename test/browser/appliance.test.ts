@@ -185,7 +185,7 @@ inBothEditors('the dialog of the appliance node', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('the dialog of an appliance that rehearses resets the copy, shows its changes, and says what the connection test reaches', async () => {
+  it('the dialog of a rehearsing appliance resets the copy, shows its changes, and names the target of the connection test', async () => {
     const { editor } = rig;
     const folder = createTemporaryFolder();
     (await startTestSimulator({ name: 'vpn-1' })).save(folder);

@@ -135,7 +135,8 @@ inBothEditors('the panels beside the fields', (rig) => {
         const picture = `${PICTURES}/box-${id}-${rig.version}${dark ? '-dark' : ''}.png`;
         if (PICTURES !== undefined) await rig.editor.page.screenshot({ path: picture });
         expect(await rig.editor.page.evaluate(tooFaint), `${what}, dark: ${dark}`).toEqual([]);
-        expect(await findAxeViolations(rig.editor.page, '.gateway-form, .gateway-panel'), what).toEqual([]);
+        // axe sees no colors inside Node-RED, so one theme is enough.
+        if (!dark) expect(await findAxeViolations(rig.editor.page, '.gateway-form, .gateway-panel'), what).toEqual([]);
         await close?.();
         await rig.editor.cancel();
       }

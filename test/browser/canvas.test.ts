@@ -41,6 +41,20 @@ inBothEditors('the canvas and the palette', (rig) => {
     await rig.editor.page.evaluate(() => document.documentElement.classList.remove('nr-theme-dark'));
   });
 
+  it('the error below a field is readable in a dark theme of the community, which keeps the red of the light theme', async () => {
+    await rig.editor.openNode('sessions-kill-matching');
+    await rig.editor.page.evaluate(() => {
+      const colors = { 'primary-text-color': '#ccc', 'secondary-background': '#252525', 'text-color-error': '#ad1625' };
+      for (const [name, color] of Object.entries(colors)) document.documentElement.style.setProperty(`--red-ui-${name}`, color);
+    });
+    await rig.editor.setField('max', { type: 'num', value: 'x' });
+    expect(await rig.editor.complaint('max')).not.toBe('');
+    const faint = await rig.editor.page.evaluate(tooFaint);
+    expect(faint.filter((text) => text.includes('gateway-error'))).toEqual([]);
+    await rig.editor.cancel();
+    await rig.editor.page.evaluate(() => document.documentElement.removeAttribute('style'));
+  });
+
   it.each([
     [
       'gateway-sessions',

@@ -12,12 +12,24 @@ export function tooFaint(): string[] {
   ];
   const share = (part: number): number => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
   const light = ([red = 0, green = 0, blue = 0]: number[]): number => 0.2126 * share(red) + 0.7152 * share(green) + 0.0722 * share(blue);
+  // Many texts have the same parents.
+  const backgrounds = new Map<Element, number[]>();
+  const opacities = new Map<Element, number>();
   const behind = (element: Element | null): number[] => {
     if (!element) return [1, 1, 1, 1];
+    const known = backgrounds.get(element);
+    if (known) return known;
     const color = parts(getComputedStyle(element).backgroundColor);
-    return (color[3] ?? 1) > 0.99 ? color : over(color, behind(element.parentElement));
+    const found = (color[3] ?? 1) > 0.99 ? color : over(color, behind(element.parentElement));
+    backgrounds.set(element, found);
+    return found;
   };
-  const veil = (element: Element | null): number => (element ? Number(getComputedStyle(element).opacity) * veil(element.parentElement) : 1);
+  const veil = (element: Element | null): number => {
+    if (!element) return 1;
+    const found = opacities.get(element) ?? Number(getComputedStyle(element).opacity) * veil(element.parentElement);
+    opacities.set(element, found);
+    return found;
+  };
   let seen = 0;
   const faint = [...document.querySelectorAll('.gateway-form *, .gateway-panel, .gateway-panel *')].flatMap((element) => {
     const texts = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim());

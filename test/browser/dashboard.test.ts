@@ -2,7 +2,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemo, USER, type Demo } from '../../scripts/demo/start.mjs';
 import { node24 } from '../../scripts/node24.mjs';
-import { chromiumPath } from './editor';
+import { chromiumPath, collectPageErrors } from './editor';
 
 const AUDIT = 'Audit of a fleet on a dashboard page.json';
 const names = ['Dashboard.json', AUDIT, 'List the sessions of a realm.json'];
@@ -11,14 +11,14 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
   let demo: Demo;
   let browser: Browser;
   let page: Page;
-  const complaints: string[] = [];
+  let complaints: string[] = [];
 
   beforeAll(async () => {
     demo = await startDemo({ names, nodeRed: { version, ...(version === 5 && { node: node24() }) } });
     browser = await chromium.launch({ executablePath: chromiumPath() ?? '', args: ['--no-sandbox'] });
     page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
     page.setDefaultTimeout(60_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
+    complaints = collectPageErrors(page);
   });
   afterAll(async () => {
     await browser.close();

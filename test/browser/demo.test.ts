@@ -5,7 +5,7 @@ import { exampleNames } from '../../scripts/demo/examples.mjs';
 import { USER } from '../../scripts/demo/people.mjs';
 import { startDemo, type Demo } from '../../scripts/demo/start.mjs';
 import { node24 } from '../../scripts/node24.mjs';
-import { chromiumPath } from './editor';
+import { chromiumPath, collectPageErrors } from './editor';
 import { eventually } from '../helpers/eventually';
 
 declare const RED: { workspaces: { active(): string }; actions: { list(): { id: string }[] } };
@@ -20,7 +20,7 @@ describe.skipIf(chromiumPath() === undefined).each([
   let demo: Demo;
   let browser: Browser;
   let page: Page;
-  const complaints: string[] = [];
+  let complaints: string[] = [];
   const foreign: string[] = [];
   const open = () => demo.simulator.state.sessions.findNumbers({ name: USER, prefix: false }).length;
 
@@ -33,7 +33,7 @@ describe.skipIf(chromiumPath() === undefined).each([
     });
     browser = await chromium.launch({ executablePath: chromiumPath() ?? '', args: ['--no-sandbox'] });
     page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-    page.on('pageerror', (error) => complaints.push(error.message));
+    complaints = collectPageErrors(page);
     page.on('request', (request) => {
       if (!request.url().startsWith(demo.nodeRed.url) && /^https?:/.test(request.url())) foreign.push(request.url());
     });

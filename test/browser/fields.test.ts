@@ -126,7 +126,7 @@ inBothEditors('a field row', (rig) => {
       expect((await rig.editor.verdict(id)).errors).toEqual([]);
     });
 
-    it('a lookup field names the field that must be selected first, and the object that may not be read', async () => {
+    it('a lookup field reports which field must be selected first, or which object cannot be read', async () => {
       await open();
       await click('username');
       await rig.editor.page.waitForSelector('.gateway-list-bad');
@@ -207,7 +207,8 @@ inBothEditors('a field row', (rig) => {
     });
   });
 
-  describe('with a filter', () => {
+  // Its elements are not Node-RED's: one line is enough.
+  describe.skipIf(rig.version === 4)('with a filter', () => {
     it('a filter field shows the filter as conditions, and as JSON after one click', async () => {
       await open({ type: 'gateway-sessions', operation: 'kill-matching' });
       await click('filter');
@@ -282,7 +283,7 @@ inBothEditors('a field row', (rig) => {
       expect(await rig.editor.exported(id)).toMatchObject({ fields: { path } });
     });
 
-    it.each([
+    it.skipIf(rig.version === 4).each([
       [
         'authentication/auth-servers/auth-server/System Local/local/users/user/j.doe',
         [3, 7],
@@ -324,7 +325,8 @@ inBothEditors('a field row', (rig) => {
     });
   });
 
-  describe('in the preview', () => {
+  // Its elements are not Node-RED's either.
+  describe.skipIf(rig.version === 5)('in the preview', () => {
     afterEach(() => rig.editor.cancel());
     const verdict = async (): Promise<string> => {
       await rig.editor.page.waitForSelector('.gateway-verdict');
@@ -367,7 +369,7 @@ inBothEditors('a field row', (rig) => {
   });
 
   describe('of a closed node', () => {
-    it('a node with a missing field is marked on the canvas until a wired node can supply the field', async () => {
+    it('the canvas marks a node with a missing field until a wired node can supply the field', async () => {
       const id = await open();
       await rig.editor.done();
       expect((await rig.editor.verdict(id)).errors.join('\n')).toMatch(/^Auth server: no node[^]*User: no node/);

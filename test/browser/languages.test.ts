@@ -16,6 +16,9 @@ const LANGUAGES = { de: 'Ausgabe', ja: '出力', 'zh-CN': '输出' };
 inBothEditors('the dialogs in other languages', (rig) => {
   let sim: Simulator;
   const heard: string[] = [];
+  let chosen = 0;
+  /** Kinds of object that were picked from the list of the appliance: each once in each language. */
+  const picked = new Set<string>();
   beforeAll(async () => {
     sim = await startSimulator({ sessions: 40, cluster: 'active-passive' });
     const { page } = rig.editor;
@@ -61,44 +64,56 @@ inBothEditors('the dialogs in other languages', (rig) => {
   }
 
   describe.each(Object.entries(LANGUAGES))('%s', (language, word) => {
-    it('the dialogs in %s store all values, have all texts, do not overflow, and have enough contrast', async () => {
+    it('the dialogs in %s store values, have all texts, do not overflow, and have enough contrast', async () => {
       await enter(language);
-      const line = rig.version === 5 ? 1 : 0;
-      const mine = rig
-        .operations()
-        .filter(([area]) => area.name !== 'trial')
-        .filter((_operation, at) => at % 2 === line && Math.floor(at / 2) % 3 === Object.keys(LANGUAGES).indexOf(language));
+      picked.clear();
+      // Neighbors belong to the same area, so that few dialogs have to be opened.
+      const all = rig.operations().filter(([area]) => area.name !== 'trial');
+      const part = Object.keys(LANGUAGES).indexOf(language) + (rig.version === 5 ? 3 : 0);
+      const mine = all.slice(Math.floor((part * all.length) / 6), Math.floor(((part + 1) * all.length) / 6));
       expect(mine.length).toBeGreaterThan(10);
-      let chosen = 0;
-      for (const [at, [area, name, fields]] of mine.entries()) {
-        const id = idOf(area, name);
+      for (const [at, area] of [...new Set(mine.map(([one]) => one))].entries()) {
+        const operations = mine.filter(([one]) => one === area);
         const dark = rig.version === 5 && at % 2 === 1;
         await rig.editor.page.evaluate((on) => document.documentElement.classList.toggle('nr-theme-dark', on), dark);
-        await rig.editor.openNode(id);
-        expect((await rig.editor.shownFields()).sort(), id).toEqual(Object.keys(fields).sort());
-        const wanted: Record<string, Entry> = {};
-        for (const [field, { names }] of Object.entries(fields)) {
-          const entry = names === undefined || names === 'path' ? undefined : await pick(field);
-          if (entry) wanted[field] = entry;
+        // One dialog for each area: the user selects one operation after another.
+        const node = idOf(area, operations[0]?.[1] ?? '');
+        await rig.editor.openNode(node);
+        let wanted: Record<string, Entry> = {};
+        for (const [, name, fields] of operations) {
+          const id = idOf(area, name);
+          if (id !== node) await rig.editor.chooseOperation(name);
+          expect((await rig.editor.shownFields()).sort(), id).toEqual(Object.keys(fields).sort());
+          wanted = {};
+          for (const [field, { names }] of Object.entries(fields)) {
+            if (names === undefined || names === 'path' || picked.has(names)) continue;
+            const entry = await pick(field);
+            if (!entry) continue;
+            picked.add(names);
+            chosen += 1;
+            wanted[field] = entry;
+          }
+          const text = await rig.editor.text('.gateway-form');
+          expect(text, id).toContain(word);
+          expect(text, id).not.toMatch(/\b(?:operation|field|action|source|check)\.[\w-]+(?:\.[\w-]+)*\b(?!\()/);
+          expect(await rig.editor.overflowing(), id).toEqual([]);
+          expect(await rig.editor.page.evaluate(tooFaint), `${id}, dark: ${dark}`).toEqual([]);
+          if (PICTURES !== undefined && at % 5 === 0)
+            await rig.editor.page.screenshot({ path: `${PICTURES}/${language}-${id}-${rig.version}${dark ? '-dark' : ''}.png` });
         }
-        chosen += Object.keys(wanted).length;
-        const text = await rig.editor.text('.gateway-form');
-        expect(text, id).toContain(word);
-        expect(text, id).not.toMatch(/\b(?:operation|field|action|source|check)\.[\w-]+(?:\.[\w-]+)*\b(?!\()/);
-        expect(await rig.editor.overflowing(), id).toEqual([]);
-        expect(await rig.editor.page.evaluate(tooFaint), `${id}, dark: ${dark}`).toEqual([]);
-        if (PICTURES !== undefined && at % 5 === 0)
-          await rig.editor.page.screenshot({ path: `${PICTURES}/${language}-${id}-${rig.version}${dark ? '-dark' : ''}.png` });
         await rig.editor.done();
-        expect((await rig.editor.exported(id)).fields, id).toMatchObject(wanted);
+        expect((await rig.editor.exported(node)).fields, node).toMatchObject(wanted);
         if (Object.keys(wanted).length === 0) continue;
-        await rig.editor.openNode(id);
-        expect(await rig.editor.fields(Object.keys(wanted)), id).toEqual(wanted);
+        await rig.editor.openNode(node);
+        expect(await rig.editor.fields(Object.keys(wanted)), node).toEqual(wanted);
         await rig.editor.cancel();
       }
       await rig.editor.page.evaluate(() => document.documentElement.classList.remove('nr-theme-dark'));
-      expect(chosen).toBeGreaterThan(3);
       expect(heard.splice(0)).toEqual([]);
     }, 600_000);
+  });
+
+  it('the lists of the appliance had values for the dialogs in other languages', () => {
+    expect(chosen).toBeGreaterThan(3);
   });
 });

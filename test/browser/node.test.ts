@@ -201,7 +201,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       await set({ approval: false, approvalMinutes: '60' });
     });
 
-    it('a handwritten node shows the runtime defaults, and keeps its properties and wires', async () => {
+    it('the dialog of a handwritten node shows the defaults of the runtime, and keeps properties and wires', async () => {
       const silent = { type: 'gateway-trial', z: 'f1', x: 200, y: 240, appliance: 'ap1', operation: 'create' };
       await rig.editor.import([
         { ...silent, id: 'bare1', wires: [['bare3']] },
@@ -252,7 +252,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect((await rig.editor.verdict('tr1')).ports).toBe(1);
     });
 
-    it('the node gives a handwritten node without `fields` an empty map and one port', async () => {
+    it('the editor completes a handwritten node that has no fields and no output', async () => {
       await rig.editor.import([{ ...TRIAL, fields: undefined, id: 'old1' }]);
       expect((await rig.editor.exported('old1')).fields).toEqual({});
       expect((await rig.editor.verdict('old1')).ports).toBe(1);

@@ -1,19 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
-import { startNodeRed } from '../../scripts/demo/node-red.mjs';
-import { node24 } from '../../scripts/node24.mjs';
+import { afterAll, afterEach, beforeAll, describe, expect, inject } from 'vitest';
 import type { Area, Field } from '../../src/model/operation';
 import { chromiumPath, Editor, type Entry, type FlowNode } from './editor';
-import { trialPackage } from './trial';
-
-/** Both lines of Node-RED, each with the Node.js that it runs on. */
-export const lines: { version: 4 | 5; node: () => string }[] = [
-  { version: 4, node: () => process.execPath },
-  { version: 5, node: node24 },
-];
+import { lines, type PooledNodeRed } from './rig-pool';
 
 export const skipped = chromiumPath() === undefined;
 if (skipped && process.env.CI) throw new Error('There is no Chromium: set CHROMIUM_PATH.');
@@ -89,25 +80,28 @@ function nodeFor(area: Area, operation: string): FlowNode {
   return { ...TRIAL, id: idOf(area, operation), type: `gateway-${area.name}`, operation, fields, y: 80, ...ports };
 }
 
+async function post(url: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+  const response = await fetch(url, init);
+  if (!response.ok) throw new Error(`${url} gave ${response.status}: ${await response.text()}`);
+  return response;
+}
+
 /** A Node-RED with one node for each operation of the package and of the trial area, and a browser with its editor. */
 export class Rig {
-  readonly work = mkdtempSync(join(tmpdir(), 'gateway-dialogs-'));
   areas: readonly Area[] = [];
   editor!: Editor;
-  #nodeRed: Awaited<ReturnType<typeof startNodeRed>> | undefined;
+  #nodeRed: PooledNodeRed | undefined;
 
-  constructor(
-    readonly version: 4 | 5,
-    private readonly node: () => string,
-  ) {}
+  constructor(readonly version: 4 | 5) {}
 
   async start(): Promise<void> {
-    const folder = await trialPackage(join(this.work, 'package'));
-    this.areas = (createRequire(__filename)(join(folder, 'dist', 'src', 'areas', 'index.js')) as { areas: Area[] }).areas;
+    const nodeRed = (await (await post(`${inject('rigPool')}/take/${this.version}`, {})).json()) as PooledNodeRed;
+    this.#nodeRed = nodeRed;
+    this.areas = (createRequire(__filename)(join(nodeRed.folder, 'dist', 'src', 'areas', 'index.js')) as { areas: Area[] }).areas;
     const credentials = { tr2: { password: 'planted-1' }, ap1: { username: 'admin', password: 'planted-2' } };
-    const options = { userDir: join(this.work, 'user'), version: this.version, node: this.node(), nodesDir: [folder] };
-    this.#nodeRed = await startNodeRed({ ...options, flows: this.#flows(), credentials });
-    this.editor = await Editor.open(this.#nodeRed.url, 'tr1');
+    await post(`${nodeRed.url}/flows`, { flows: this.#flows(), credentials }, { 'Node-RED-API-Version': 'v2' });
+    this.editor = await Editor.open(nodeRed.url, 'tr1');
   }
 
   #flows(): unknown[] {
@@ -146,20 +140,19 @@ export class Rig {
 
   /** What Node-RED has written to disk. */
   read(file: 'flows.json' | 'flows_cred.json'): unknown {
-    return JSON.parse(readFileSync(join(this.work, 'user', file), 'utf8'));
+    return JSON.parse(readFileSync(join(this.#nodeRed?.userDir ?? '', file), 'utf8'));
   }
 
   async stop(): Promise<void> {
     await this.editor?.close();
-    await this.#nodeRed?.stop();
-    rmSync(this.work, { recursive: true, force: true });
+    if (this.#nodeRed) await post(`${inject('rigPool')}/return/${this.version}`, this.#nodeRed);
   }
 }
 
 /** Runs the tests in both lines of Node-RED; a dialog that throws fails the test that opened it. */
 export function inBothEditors(what: string, tests: (rig: Rig) => void): void {
-  describe.skipIf(skipped).each(lines)(`${what} in Node-RED $version`, ({ version, node }) => {
-    const rig = new Rig(version, node);
+  describe.skipIf(skipped).each(lines)(`${what} in Node-RED $version`, ({ version }) => {
+    const rig = new Rig(version);
     beforeAll(() => rig.start());
     afterAll(() => rig.stop());
     afterEach(async ({ task }) => {

@@ -6,7 +6,8 @@ import { startNodeRed } from '../../scripts/demo/node-red.mjs';
 import { root } from '../../scripts/tools.mjs';
 import { startSimulator, type Simulator } from '../../src/simulator';
 import { Editor } from './editor';
-import { lines, skipped } from './rig';
+import { skipped } from './rig';
+import { lines } from './rig-pool';
 
 declare const RED: {
   sidebar: { show(id: string): void };
@@ -117,6 +118,8 @@ describe.skipIf(skipped).each(lines)('the sidebar in Node-RED $version', ({ vers
     await page.getByRole('button', { name: 'Undo now' }).click();
     await page.waitForSelector('.gateway-undone');
     await press('i1');
+    // Otherwise it could reach the appliance during the next test.
+    await expect.poll(() => sim.requests.filter(({ method }) => method === 'PUT'), { timeout: 10_000 }).toHaveLength(3);
     await press('i2');
     await page.getByRole('button', { name: /^Approve/ }).click();
     await page.locator('.gateway-outcomes > li', { hasText: 'Enabled contractor1' }).waitFor();

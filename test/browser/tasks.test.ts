@@ -1,13 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startNodeRed } from '../../scripts/demo/node-red.mjs';
 import { root } from '../../scripts/tools.mjs';
 import { startSimulator, type Simulator } from '../../src/simulator';
 import { Editor } from './editor';
-import { lines, skipped } from './rig';
+import { skipped } from './rig';
+import { lines } from './rig-pool';
 
 declare const RED: {
   workspaces: { active(): string };
@@ -15,8 +16,8 @@ declare const RED: {
 };
 declare const window: { presses: number };
 
-/** The most clicks of a task that has no goal of its own. A double click counts as two. */
-const MOST = 12;
+/** Maximum clicks of a task without its own limit. A double click counts as two. */
+const MAX_CLICKS = 12;
 
 /** What a person does with the mouse, counted by the page itself at every press of the button; typing is not counted. */
 class Hand {
@@ -162,7 +163,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
       tls: 'tls1',
     };
     // What is tried once more has a tab of its own.
-    const tabs = Array.from({ length: 10 }, (_, index) => ({ id: `t${index + 1}`, type: 'tab', label: `Task ${index + 1}` }));
+    const tabs = Array.from({ length: 16 }, (_, index) => ({ id: `t${index + 1}`, type: 'tab', label: `Task ${index + 1}` }));
     const tls = { id: 'tls1', type: 'tls-config', name: 'lab', cert: '', key: '', ca: '', verifyservercert: true };
     nodeRed = await startNodeRed({
       userDir: work,
@@ -194,7 +195,11 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     sim.requests.length = 0;
   });
 
-  const within = async (task: string, goal = MOST): Promise<void> => {
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await editor.leave();
+  });
+
+  const within = async (task: string, goal = MAX_CLICKS): Promise<void> => {
     const presses = await hand.presses;
     console.log(`Node-RED ${version}: ${task}: ${presses} clicks`);
     expect(presses, task).toBeLessThanOrEqual(goal);
@@ -281,6 +286,59 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     expect((await editor.exported(await hand.idOf('inject'))).crontab).toBe('00 02 * * *');
     await hand.inject();
     await hand.asked('POST', /binary-configuration|export-xml/);
+  });
+
+  it('the folder picker creates a folder below the user directory of Node-RED, and enters it', async () => {
+    await hand.place('gateway-backup', 360, 80);
+    await hand.operation('run');
+    await editor.page.waitForSelector('.gateway-folders');
+    await editor.page.locator('.gateway-folder-new input').fill(`backups-${tab}`);
+    await hand.click('.gateway-folder-new button');
+    const folder = join(work, `backups-${tab}`);
+    await expect.poll(() => editor.field('folder')).toEqual({ type: 'str', value: folder });
+    expect(existsSync(folder)).toBe(true);
+    await hand.done();
+    await hand.open('gateway-backup');
+    expect(await editor.field('folder')).toEqual({ type: 'str', value: folder });
+    await editor.cancel();
+  });
+
+  it('*Try now* shows the data of a read as a table and as JSON, and changes nothing', async () => {
+    await hand.place('gateway-sessions', 360, 80);
+    await hand.operation('list');
+    await hand.click('#gateway-try');
+    await editor.page.waitForSelector('.gateway-try-result tbody tr');
+    expect(await editor.page.locator('.gateway-try-result thead th').allTextContents()).toContain('active-user-name');
+    const rows = await editor.page.locator('.gateway-try-result tbody tr').count();
+    expect(rows).toBeGreaterThanOrEqual(30);
+    const overflow = await editor.page.$eval('.gateway-try-result', ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+    expect(overflow).toBeLessThanOrEqual(0);
+    await hand.click('.gateway-try-json');
+    expect(JSON.parse(await editor.text('.gateway-try-result pre'))).toHaveLength(rows);
+    expect(sim.requests.filter(({ method, path }) => method !== 'GET' && !/login/.test(path))).toEqual([]);
+    await editor.cancel();
+  });
+
+  it('the dialog wires the failures of a webhook to a response, so that the caller gets the reason', async () => {
+    await hand.place('http in', 120, 80);
+    await hand.open('http in');
+    await hand.click('#node-input-url');
+    await hand.type(`fail-${tab}`);
+    await hand.done();
+    await hand.place('http response', 660, 80);
+    await hand.wire('http in', 'http response');
+    await hand.place('gateway-sessions', 390, 80);
+    await hand.operation('kill-user');
+    await hand.done();
+    await hand.open('gateway-sessions');
+    await hand.click('.gateway-offer button');
+    await editor.page.waitForSelector('.gateway-offer', { state: 'detached' });
+    await hand.done();
+    await hand.deploy();
+    // Without a name, the node fails before it sends a request.
+    const answer = await fetch(`${nodeRed.url}/fail-${tab}`);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toEqual({ message: expect.stringContaining('name') as unknown });
   });
 
   it('a new user backs up every night with a recipe', async () => {

@@ -10,7 +10,7 @@ import { root } from '../../scripts/tools.mjs';
 const AREA = `
 const {
   defineArea: area, defineOperation: op, textField: text, numberField: number, booleanField: boolean, choiceField: choice, objectField: object,
-  listField: list, pathField: path, recordsField: records, dataField: data, requiredField: required, subjectField: subject,
+  listField: list, pathField: path, recordsField: records, dataField: data, requiredField: required, payloadField: subject,
 } = require('../model/operation');
 exports.areas.push(area({
   name: 'trial', label: 'Gateway trial', help: 'One of everything.', icon: 'gateway-users.svg', color: '#E2D96E',

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { isFailureUnanswered, type FlowPart, type FlowWire } from '../../nodes/editor/panels/http-answer';
+import { isFailureUnanswered, type FlowNodeConfig, type WireBetweenNodes } from '../../nodes/editor/panels/http-answer';
 
-const part = (id: string, type: string, more: object = {}): FlowPart => ({ id, type, z: 't1', ...more });
-const wire = (from: string, to: string, port = 0): FlowWire => ({ from, to, port });
+const part = (id: string, type: string, more: object = {}): FlowNodeConfig => ({ id, type, z: 't1', ...more });
+const wire = (from: string, to: string, port = 0): WireBetweenNodes => ({ from, to, port });
 const webhook = [part('in', 'http in'), part('end', 'gateway-sessions'), part('answer', 'http response')];
 const wires = [wire('in', 'end'), wire('end', 'answer')];
 
-it('the editor reports that a failure of a webhook gets no answer if no Catch node leads to a response', () => {
-  const unanswered = (parts: FlowPart[], more: FlowWire[] = []): boolean =>
+it('the editor warns about a webhook if no Catch node leads to a response', () => {
+  const unanswered = (parts: FlowNodeConfig[], more: WireBetweenNodes[] = []): boolean =>
     isFailureUnanswered('end', undefined, [...webhook, ...parts], [...wires, ...more]);
   expect(unanswered([])).toBe(true);
   expect(unanswered([part('c', 'catch', { scope: null })])).toBe(true);
@@ -17,12 +17,12 @@ it('the editor reports that a failure of a webhook gets no answer if no Catch no
   expect(unanswered([part('c', 'catch', { scope: null, z: 't2' })], [wire('c', 'answer')])).toBe(true);
 });
 
-it('the editor reports that a failure of a webhook gets no answer until the output for failures leads to a response', () => {
+it('the editor warns about a webhook until its output for failures leads to a response', () => {
   expect(isFailureUnanswered('end', 1, webhook, wires)).toBe(true);
   expect(isFailureUnanswered('end', 1, webhook, [...wires, wire('end', 'answer', 1)])).toBe(false);
 });
 
-it('the search for the answer to a failure follows link nodes, survives loops, and needs no answer without a webhook', () => {
+it('the search for an HTTP response to a failure follows link nodes and survives loops', () => {
   const linked = [
     ...webhook,
     part('lo', 'link out', { links: ['li'] }),

@@ -8,11 +8,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { RECIPES } from '../../nodes/editor/sidebar/recipes';
 import { checkRecipeValue, type RecipeFlow } from '../../nodes/editor/sidebar/recipes/recipe';
 import { toImportableFlow } from '../../nodes/editor/sidebar/recipes/to-flow';
-import gatewayNodes from '../../nodes/gateway';
 import { decideWaitingPlan, listWaitingPlans } from '../../nodes/action/approvals';
 import { isObject } from '../../src/model/json';
 import { getLookup } from '../helpers/catalog';
-import { NodeRedHarness } from '../helpers/node-red';
+import { gatewayNodes, NodeRedHarness } from '../helpers/node-red';
 
 const load = createRequire(createRequire(__filename).resolve('node-red/package.json'));
 const CORE = ['network/05-tls', 'network/21-httpin', 'function/10-switch', 'function/15-change', 'common/20-inject', 'common/21-debug'];

@@ -11,7 +11,7 @@ import { place, runs, type Run } from './sample-runs';
 // What the help shows of each operation: `UPDATE=1 npx vitest run test/editor/samples.test.ts` makes it anew.
 const FILE = join(root, 'scripts', 'editor', 'samples.json');
 const UPDATE = Boolean(process.env.UPDATE);
-const MOST_KEYS = 6;
+const MAX_KEYS = 6;
 
 interface Sample {
   input?: unknown;
@@ -26,11 +26,11 @@ function short(value: unknown): unknown {
   if (Array.isArray(value)) return value.length > 1 ? [short(value[0]), `… ${value.length - 1} more`] : value.map(short);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value);
-  const shown = entries.slice(0, MOST_KEYS).map(([key, inner]) => [key, short(inner)]);
+  const shown = entries.slice(0, MAX_KEYS).map(([key, inner]) => [key, short(inner)]);
   return Object.fromEntries(
-    entries.length > MOST_KEYS + 1
-      ? [...shown, ['…', `${entries.length - MOST_KEYS} more`]]
-      : [...shown, ...entries.slice(MOST_KEYS).map(([key, inner]) => [key, short(inner)])],
+    entries.length > MAX_KEYS + 1
+      ? [...shown, ['…', `${entries.length - MAX_KEYS} more`]]
+      : [...shown, ...entries.slice(MAX_KEYS).map(([key, inner]) => [key, short(inner)])],
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSuggestions } from '../../nodes/editor/dialogs/selection-suggestions';
+import { createSelectionSuggestions } from '../../nodes/editor/dialogs/selection-suggestions';
 
 const LIST = {
   tags: [
@@ -10,6 +10,11 @@ const LIST = {
 };
 
 it('the field Select suggests tags with their counts, and puts names with spaces in quotation marks', () => {
-  expect(createSuggestions('', LIST).map(({ label }) => label)).toEqual(['tag:eu (12)', 'tag:lab (1)', 'vpn-1', '"vpn of Berlin"']);
-  expect(createSuggestions('tag:l', LIST)).toEqual([{ value: 'tag:lab', label: 'tag:lab (1)' }]);
+  expect(createSelectionSuggestions('', LIST).map(({ label }) => label)).toEqual([
+    'tag:eu (12)',
+    'tag:lab (1)',
+    'vpn-1',
+    '"vpn of Berlin"',
+  ]);
+  expect(createSelectionSuggestions('tag:l', LIST)).toEqual([{ value: 'tag:lab', label: 'tag:lab (1)' }]);
 });

@@ -22,7 +22,7 @@ export const audits: Outcomes = {
     const list = async (): Promise<void> => {
       await inject(running, example, '1. Click: which roles are unused?');
       expect(await debug.next('Unused roles')).toBe('Intranet, Unused');
-      expect(await debug.next('To approve')).toMatch(/^Would .* with 2 requests\.$/);
+      expect(await debug.next('To approve')).toMatch(/^Would .* with 2 requests\. For: \S+\/Intranet, \S+\/Unused\.$/);
     };
     await list();
     await inject(running, example, 'Click: reject');

@@ -12,7 +12,9 @@ export const desired: Outcomes = {
     const sofar = wrote().length;
     await inject(running, example, 'Click: make it so');
     expect(await debug.next('The difference')).toMatch(/Users \/description: .* becomes Kept by Node-RED\n.*Night shift \/description: nothing becomes/);
-    expect(await debug.next('To approve')).toBe('Would change resources with 2 requests.');
+    expect(await debug.next('To approve')).toBe(
+      'Would change resources with 2 requests. For: users/user-roles/user-role/Users, users/user-roles/user-role/Night shift.',
+    );
     expect(wrote()).toHaveLength(sofar);
     await inject(running, example, 'Click: reject');
     expect(await debug.next('Why it failed')).toMatch(/^The change was declined/);
@@ -67,12 +69,19 @@ export const desired: Outcomes = {
     await debug.next('Changed');
     expect(role?.text('description')).not.toBe(before);
     await inject(running, example, 'Click: what was changed');
-    expect(await debug.next('Entries')).toMatch(/ {2}you {2}config\.update {2}\S+\/Users {2}done$/m);
+    // When, by which node and flow, for whom, and what, as the comment of the flow says.
+    const at = String.raw`^\d{4}-\S+Z`;
+    const entryOf = (node: string, actor: string, operation: string): RegExp =>
+      new RegExp(String.raw`${at} {2}${node} \(\w+\) in Undo a change \(\w+\) {2}${actor} {2}${operation} {2}\S+/Users {2}done$`, 'm');
+    expect(await debug.next('Entries')).toMatch(entryOf('Change the role', 'you', 'config.update'));
     await inject(running, example, 'Click: undo it');
     expect(await debug.next('Undone')).toMatch(/^Undid 1 of 1 writes/);
     expect(role?.text('description')).toBe(before);
     await inject(running, example, 'Click: undo it');
-    expect(await debug.next('Why it failed')).toMatch(/\w.*\.$/);
+    expect(await debug.next('Why it failed')).toMatch(/^Somebody has changed \S+\/Users since this write\. Nothing was restored\./);
+    expect(role?.text('description')).toBe(before);
+    await inject(running, example, 'Click: what was changed');
+    expect(await debug.next('Entries')).toMatch(entryOf('Put it back', 'nobody named', 'journal.undo'));
     await inject(running, example, 'Click: verify');
     // Other examples use the same journal.
     expect(await debug.next('Verified')).toMatch(/^The journal is intact\. Entries: \d+, files: 1\.$/);

@@ -65,7 +65,7 @@ describe.each(exampleNames())('%s', (example) => {
     expect(readFileSync(join(root, 'docs', 'guide', 'examples.md'), 'utf8')).toContain(`\n| [${example.replace('.json', '')}](`);
   });
 
-  it('every example flow has a picture of its flow in docs/guide/examples.md', () => {
+  it('docs/guide/examples.md has a picture of every example flow', () => {
     const picture = `docs/pictures/${example.replace('.json', '').toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.png`;
     expect(existsSync(join(root, picture))).toBe(true);
     expect(readFileSync(join(root, 'docs', 'guide', 'examples.md'), 'utf8')).toContain(`/main/${picture})`);
@@ -172,7 +172,7 @@ describe('side by side in a real Node-RED', () => {
     await outcome?.(running as Running, example);
   });
 
-  it('the debug nodes of the examples show sentences, except those for data', () => {
+  it('the debug nodes of the examples show readable sentences, except the nodes for data', () => {
     expect(findNoSentences(running as Running)).toEqual([]);
   });
 });
@@ -224,7 +224,7 @@ describe('in the demo with its default settings', () => {
     ['Restrict admin sign-in to a network', 'Click: restrict the sign-in', 'Restricted', expect.stringMatching(/^Set the source address mode of .+\.$/)],
   ];
 
-  it.each(shows)('the example flow %s: "%s" shows "%s"', async (example, button, name, shown) => {
+  it.each(shows)('in the example flow %s, the button %s shows %s', async (example, button, name, shown) => {
     const { debug } = running as Running;
     if (name === 'Alert') expect(await debug.next('Fine again')).toContain(' 7 %');
     // The first check of a watch sends nothing.
@@ -234,7 +234,7 @@ describe('in the demo with its default settings', () => {
     expect(debug.shown.filter(({ name: other }) => other === 'Why it failed')).toEqual([]);
   });
 
-  it('the debug nodes of the demo show sentences, except those for data', () => {
+  it('the debug nodes of the demo show readable sentences, except the nodes for data', () => {
     expect(findNoSentences(running as Running)).toEqual([]);
   });
 });

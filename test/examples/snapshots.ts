@@ -94,7 +94,7 @@ export const snapshots: Outcomes = {
     expect(await debug.next('What differs')).toContain('"Europe/Madrid"');
     await click('put it back');
     // The parts of a role are compared with it.
-    expect(await debug.next('Put back')).toMatch(/^0 still different, (\d+) of \1 resources restored: \/api\/.+\.$/);
+    expect(await debug.next('Put back')).toMatch(/^0 still different, (\d+) of \1 resources restored: system\/.+\.$/);
     expect(getClockValues(simulator).get('time-zone')).toBe(zone);
     expect(role?.get('description')).toBe(words);
 

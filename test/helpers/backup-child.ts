@@ -1,4 +1,4 @@
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import type { Settings } from '../../src/model/settings';
 
 // Runs one operation in a separate process, once or several times in parallel, so that a test can kill it. `now` stops its clock.

@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest';
 
 /**
  * For the tests of a file that need a passphrase, but not what it takes to guess one: keys of one round in place of 600,000, which cost
- * a third of a second each. test/unit/backup/backup-passphrase.test.ts has them as they are.
+ * a third of a second each. test/unit/backup/backup.test.ts decrypts a backup with OpenSSL and 600,000 rounds.
  */
 export function useFastKeyDerivation(): void {
   const { pbkdf2 } = crypto;

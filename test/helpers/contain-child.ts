@@ -1,4 +1,4 @@
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import type { Settings } from '../../src/model/settings';
 
 // Enforces containments in a separate process, so that a test can kill it; can contain a user first.

@@ -1,4 +1,4 @@
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import type { Settings } from '../../src/model/settings';
 import { createMixedWrites } from './mixed-writes';
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { sealLine, type JournalEntry, type JournalLine } from '../../src/journal/journal-line';
+import { sealJournalLine, type JournalEntry, type JournalLine } from '../../src/journal/journal-line';
 import type { JournalVerification } from '../../src/journal/verify-journal';
 import type { Settings } from '../../src/model/settings';
 import { Resource } from '../../src/simulator/tree';
@@ -53,7 +53,7 @@ export function rewriteForFile(text: string, name: string): string {
   const lines = text.split('\n').slice(0, -1);
   const rewritten = lines.map((raw) => {
     const line = { ...(JSON.parse(raw) as JournalLine), hash: undefined };
-    const sealed = sealLine({ ...line, id: `${name.replace('.jsonl', '')}-${line.id.split('-').at(-1)}`, prev });
+    const sealed = sealJournalLine({ ...line, id: `${name.replace('.jsonl', '')}-${line.id.split('-').at(-1)}`, prev });
     prev = sealed.hash;
     return sealed.text;
   });

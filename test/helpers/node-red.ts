@@ -4,7 +4,8 @@ import { inspect } from 'node:util';
 import type { Node, NodeInitializer, NodeMessage } from 'node-red';
 import helper from 'node-red-node-test-helper';
 import type { SinonSpy } from 'sinon';
-import gatewayNodes from '../../nodes/gateway';
+import { registerNodes } from '../../nodes/gateway';
+import * as nodeRuntime from '../../nodes/node-runtime';
 import { processCoordination } from '../../src/model/process-coordination';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator';
 import { resetAccounts } from './reset-process-state';
@@ -38,6 +39,9 @@ interface Insides {
   readonly _events: EventEmitter;
   readonly _redNodes: { setFlows(flow: NodeDefinition[], credentials: object, type: string): Promise<unknown> };
 }
+
+/** The nodes, which the sources create at once. The build loads them with the first node. */
+export const gatewayNodes: NodeInitializer = (red) => registerNodes(red, () => nodeRuntime);
 
 /** A node without a position is a configuration node. */
 const place = { z: 'f1', x: 1, y: 1 };

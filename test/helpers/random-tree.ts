@@ -1,4 +1,4 @@
-import { encodeSegment } from '../../src/model/path';
+import { encodePathSegment } from '../../src/model/path';
 import { CONFIGURATION_PATH } from './snapshot';
 
 export type Document = Record<string, unknown>;
@@ -67,7 +67,7 @@ class RandomTreeBuilder {
     const entries: Document[] = [];
     for (let index = 0; index < count; index++) {
       const itemName = this.#next(3) === 0 ? `${this.#pick(NAMES)}${index}` : `Item ${index}`;
-      const href = `${path}/${encodeSegment(itemName)}`;
+      const href = `${path}/${encodePathSegment(itemName)}`;
       if (this.#tree.has(href)) continue;
       entries.push({ name: itemName, href });
       const document = { ...this.#fields(), [key]: itemName };

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import type { RunningCopy } from '../../src/rehearsal/copy-launcher';
-import { createStartError } from '../../src/rehearsal/copy-launcher';
-import { setCopyLauncher } from '../../src/rehearsal/rehearsal';
+import type { RunningRehearsalCopy } from '../../src/rehearsal/copy-launcher';
+import { createCopyStartError } from '../../src/rehearsal/copy-launcher';
+import { setRehearsalCopyLauncher } from '../../src/rehearsal/rehearsal';
 import type { Simulator } from '../../src/simulator';
 import { startCopy } from '../../src/simulator/copy/start-copy';
 import { resetProcessState } from './reset-process-state';
@@ -12,11 +12,11 @@ import { createTemporaryFolder, writeSnapshot } from './snapshot';
 export function startCopiesHere(): { readonly running: Simulator[]; readonly started: Simulator[] } {
   const running: Simulator[] = [];
   const started: Simulator[] = [];
-  setCopyLauncher(async (options): Promise<RunningCopy> => {
+  setRehearsalCopyLauncher(async (options): Promise<RunningRehearsalCopy> => {
     const tls = options.tls ?? simulatorCertificate;
     const launch = async (port: number): Promise<Simulator> => {
       const simulator = await startCopy({ ...options, tls, port }).catch((error: Error) => {
-        throw createStartError(error.message);
+        throw createCopyStartError(error.message);
       });
       running.push(simulator);
       started.push(simulator);
@@ -40,7 +40,7 @@ export function startCopiesHere(): { readonly running: Simulator[]; readonly sta
     };
   });
   onTestFinished(async () => {
-    setCopyLauncher();
+    setRehearsalCopyLauncher();
     await Promise.all(running.splice(0).map((copy) => copy.close()));
     resetProcessState();
   });

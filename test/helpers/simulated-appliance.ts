@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { operations } from '../../src/areas';
 import { GatewayError } from '../../src/model/error';
 import type { BulkResult } from '../../src/model/envelope';
-import { Gateway, type GatewayOptions, type RunOutcome, type RunOptions } from '../../src/gateway';
+import { Gateway, type GatewayOptions, type RunOutcome, type RunOptions } from '../../src/gateway/gateway';
 import type { Settings } from '../../src/model/settings';
 import { selfSigned, startSimulator, type RequestLogEntry, type Simulator, type SimulatorOptions } from '../../src/simulator';
 import { resetProcessState } from './reset-process-state';

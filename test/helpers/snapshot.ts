@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Simulator } from '../../src/simulator';
-import type { Snapshot, FolderSnapshotResult } from '../../src/snapshot/take';
+import type { Snapshot, SnapshotFolderResult } from '../../src/snapshot/take';
 import { SYSTEM_INFORMATION_PATH, type AnyGateway } from './simulated-appliance';
 import { httpResponse, startRawServer, type RawServer } from './raw-server';
 
@@ -20,8 +20,8 @@ export async function writeSnapshot(
   gateway: AnyGateway,
   folder: string,
   input: Record<string, unknown> = {},
-): Promise<FolderSnapshotResult> {
-  return (await gateway.run('snapshot.take', { folder, ...input })).data as FolderSnapshotResult;
+): Promise<SnapshotFolderResult> {
+  return (await gateway.run('snapshot.take', { folder, ...input })).data as SnapshotFolderResult;
 }
 
 /** Names of all files below a folder, without those of Git. */

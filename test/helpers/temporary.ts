@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -6,6 +7,7 @@ import { onTestFinished } from 'vitest';
 /** An empty folder that is removed after the test. */
 export function createTemporaryFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10 }));
+  // A write that was running at the end of the test can add a file meanwhile.
+  onTestFinished(() => rm(path, { recursive: true, force: true, maxRetries: 10 }));
   return path;
 }

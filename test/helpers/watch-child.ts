@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import type { Settings } from '../../src/model/settings';
 import { Watcher } from '../../src/watch';
 

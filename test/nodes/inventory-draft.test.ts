@@ -2,7 +2,7 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import helper from 'node-red-node-test-helper';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { loginAttempts } from '../../nodes/admin/login-attempt-limit';
+import { loginAttemptLimit } from '../../nodes/admin/login-attempt-limit';
 import { inventoryGatewayRegistry } from '../../nodes/inventory/inventory-node';
 import { startSimulatedFleet, type SimulatedFleet } from '../../src/simulator';
 import { NodeRedHarness, type NodeDefinition } from '../helpers/node-red';
@@ -29,7 +29,7 @@ describe('the test of all appliances of an inventory', () => {
     fleet = await startSimulatedFleet(2, { password: PASSWORD });
   });
   afterEach(async () => {
-    loginAttempts.refusedAt = [];
+    loginAttemptLimit.refusedAt = [];
     inventoryGatewayRegistry.close();
     await rig.reset();
     for (const appliance of fleet.appliances) appliance.requests.length = 0;
@@ -157,7 +157,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(typed.rows).toMatchObject([refused('BAD_CONFIG', /no usable URL/)]);
   });
 
-  it('the connection test of an inventory protects every stored secret like the password, and asks for a second password too', async () => {
+  it('the connection test of an inventory protects every stored secret, not only the password', async () => {
     const other = await startSimulatedFleet(1, { password: PASSWORD, secondFactor: { password: 'planted second' } });
     try {
       await deploy({}, { ...TYPED, secondUsername: 'stored-name', secondPassword: 'planted second' });
@@ -199,7 +199,7 @@ describe('the test of all appliances of an inventory', () => {
       });
     });
 
-    it('the connection test of an inventory resolves environment variables of the deployed node for the deployed addresses only', async () => {
+    it('the connection test of an inventory resolves environment variables only for deployed addresses', async () => {
       await deploy({}, { username: 'api-admin', password: VARIABLE });
       expect(await ask(dialog({ ...variable, list: list(2) }))).toMatchObject({ well: 1, rows: [refused(), { ok: true }] });
       await helper.unload();
@@ -295,7 +295,7 @@ describe('the test of all appliances of an inventory', () => {
     expect(own).toMatchObject(refused('CONNECTION', /proxy/));
   });
 
-  it('the connection test of an inventory does not pause if several addresses reject the credentials', async () => {
+  it('the connection test of an inventory does not pause because several addresses reject the credentials', async () => {
     await deploy();
     const two = JSON.stringify(
       fleet.entries.flatMap((one) => ['', 'a'].map((credentials) => ({ ...one, name: one.name + credentials, credentials }))),
@@ -327,7 +327,7 @@ describe('the test of all appliances of an inventory', () => {
       const { rows = [] } = await ask(dialog({ list: realms, credentials }));
       expect(rows.find(({ appliance }) => appliance === 'of three')).toMatchObject(refused('BAD_CONFIG', /different logins/));
       expect(rows.filter(({ code }) => code === 'LOGIN_REJECTED').length).toBeGreaterThanOrEqual(2);
-      loginAttempts.refusedAt = [];
+      loginAttemptLimit.refusedAt = [];
     }
   });
 });

@@ -35,7 +35,7 @@ describe('a login whose second factor comes by message', () => {
     expect(simulator.requests.filter(({ path }) => path === LOGIN_PATH)).toHaveLength(2);
   });
 
-  it('a login with codes from messages can have several steps', async () => {
+  it('a login whose codes come from messages can have several steps', async () => {
     const { gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'second one', steps: 2 } }, flow);
     const first = (await gateway.run('login.login')).data as { resumeId: string };
     const second = (await gateway.run('login.resume', { code: 'second one', resumeId: first.resumeId })).data as {

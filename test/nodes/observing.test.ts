@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import { ExchangeLog, MAX_LOGGED_EXCHANGES, type ExchangeLogEntry } from '../../src/http/exchange-log';
-import { collectFindings } from '../../src/areas/support/findings';
+import { collectSupportFindings } from '../../src/areas/support/findings';
 import { findPackage } from '../../src/files/package-folder';
 import { Counters, toCounterValues } from '../../src/model/counters';
 import { checkSettings, type Settings } from '../../src/model/settings';
@@ -330,7 +330,7 @@ describe('a support bundle', () => {
     const of = (settings: Partial<Settings>): string[] => {
       const settled = checkSettings({ ...base, ...quiet, ...settings });
       const counters = new Gateway(settled).counters();
-      const findings = collectFindings({ settings: redactSettings(settled), counters, exchanges: [], host: {} });
+      const findings = collectSupportFindings({ settings: redactSettings(settled), counters, exchanges: [], host: {} });
       // What is so, and what to do.
       for (const { text } of findings) expect(text).toMatch(/^[A-Z].*\.$/);
       return findings.map((finding) => finding.code);
@@ -345,7 +345,7 @@ describe('a support bundle', () => {
     const codes = (logins: number, hours: number): string[] => {
       const counters = { ...gateway.counters(), logins };
       const now = Date.parse(counters.since) + hours * 3_600_000;
-      return collectFindings({ settings: redactSettings(settled), counters, exchanges: [], host: {} }, now).map(({ code }) => code);
+      return collectSupportFindings({ settings: redactSettings(settled), counters, exchanges: [], host: {} }, now).map(({ code }) => code);
     };
     expect([codes(5, 0.1), codes(7, 1), codes(14, 2.5), codes(7, 2)]).toEqual([[], ['many-logins'], [], []]);
   });

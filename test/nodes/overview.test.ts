@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { getFacts, recordRun, resetFacts } from '../../nodes/overview/known-facts';
+import { findApplianceFacts, recordRun, resetApplianceFacts } from '../../nodes/overview/appliance-facts';
 import { NodeRedHarness } from '../helpers/node-red';
 
 interface Overview {
@@ -39,7 +39,7 @@ describe('the overview', () => {
   beforeAll(() => rig.start());
   afterEach(async () => {
     await rig.reset();
-    resetFacts();
+    resetApplianceFacts();
     rig.sim.requests.length = 0;
   });
   afterAll(async () => {
@@ -114,7 +114,7 @@ describe('the overview', () => {
     expect(outcomes.at(-1)).toMatchObject({ summary: null, actor: 'night shift', target: 'contractor1/enabled' });
   });
 
-  it('the overview shows waiting plans; a decision lets the waiting message continue or fail', async () => {
+  it('the overview shows waiting plans, and a decision lets the waiting message continue or fail', async () => {
     await rig.deploy({ nodes: [disable({ approval: true, outputs: 2, wires: [['out'], []] })] });
     const send = (actor: string): void => rig.node().receive({ _msgid: actor, actor });
     const waiting = async (): Promise<Overview['appliances'][number]['waiting'][number]> => {
@@ -146,7 +146,7 @@ describe('the overview', () => {
     expect(await first()).toMatchObject({ contained: [{ name: 'k.lost' }], backup: { value: { ok: true } } });
     // A process that was started anew knows the backup from its folder.
     await rig.reset();
-    resetFacts();
+    resetApplianceFacts();
     await rig.deploy({ nodes: [backups] });
     expect(await first()).toMatchObject({ backup: { value: { ok: true } }, problems: [] });
   });
@@ -155,12 +155,12 @@ describe('the overview', () => {
     const envelope = { ...emptyEnvelope, operation: 'sessions.list', total: 7, requests: 1 };
     const run = { operation: 'sessions.list', input: {}, data: [], envelope, initiator: undefined };
     recordRun('a', { ...run, envelope: { ...envelope, rehearsal: true } });
-    expect(getFacts('a')).toBeUndefined();
+    expect(findApplianceFacts('a')).toBeUndefined();
     recordRun('a', { ...run, input: { name: 'j.doe' } });
-    expect(getFacts('a')).toMatchObject({ contact: { value: { code: null } } });
-    expect(getFacts('a')?.sessions).toBeUndefined();
+    expect(findApplianceFacts('a')).toMatchObject({ contact: { value: { code: null } } });
+    expect(findApplianceFacts('a')?.sessions).toBeUndefined();
     recordRun('a', run);
-    expect(getFacts('a')?.sessions?.value).toBe(7);
+    expect(findApplianceFacts('a')?.sessions?.value).toBe(7);
   });
 
   it('the overview lists the appliances of an inventory', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { loginAttempts } from '../../nodes/admin/login-attempt-limit';
+import { loginAttemptLimit } from '../../nodes/admin/login-attempt-limit';
 import { NodeRedHarness } from '../helpers/node-red';
 
 const PASSWORD = 'planted "pass word" + /1';
@@ -21,7 +21,7 @@ describe('the lookup routes', () => {
   const rig = new NodeRedHarness('node-red', { password: PASSWORD, sessions: 400 });
   beforeAll(() => rig.start());
   afterEach(async () => {
-    loginAttempts.refusedAt = [];
+    loginAttemptLimit.refusedAt = [];
     await rig.reset();
   });
   afterAll(() => rig.stop());
@@ -174,7 +174,7 @@ describe('the lookup routes', () => {
     ['no appliance', 'read', { path: '/' }, 'BAD_CONFIG'],
     ['no path', 'read', { appliance: { id: 'a1' } }, 'BAD_INPUT'],
     ['a path that leaves the tree', 'read', { appliance: { id: 'a1' }, path: '../realm_auth' }, 'BAD_INPUT'],
-  ])('the lookup routes report what is wrong with %s', async (_what, route, body, code) => {
+  ])('the lookup routes report an error for %s', async (_what, route, body, code) => {
     await rig.deploy(deployed);
     expect(await ask(route, { given: {}, ...body })).toMatchObject({ ok: false, code, message: expect.stringMatching(/\w/) as string });
   });
@@ -245,7 +245,7 @@ describe('the lookup routes', () => {
       const minute = performance.now() + 60_000;
       const clock = vi.spyOn(performance, 'now').mockImplementation(() => minute + 1);
       onTestFinished(() => clock.mockRestore());
-      expect(() => loginAttempts.assertAllowed()).not.toThrow();
+      expect(() => loginAttemptLimit.assertAllowed()).not.toThrow();
     },
   );
 
@@ -254,7 +254,7 @@ describe('the lookup routes', () => {
     rig.sim.fault({ match: ({ path }) => path.includes('auth-servers'), status: 403, body: '{}', times: Infinity });
     for (let times = 0; times < 4; times++)
       expect(await list({ kind: 'local-server', appliance: draft(typed) })).toMatchObject({ code: 'FORBIDDEN' });
-    expect(() => loginAttempts.assertAllowed()).not.toThrow();
+    expect(() => loginAttemptLimit.assertAllowed()).not.toThrow();
   });
 
   it('the lookup routes reject requests from pages of other origins', async () => {

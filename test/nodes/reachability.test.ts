@@ -15,7 +15,7 @@ describe('the status below the nodes', () => {
       return last?.text === text && (fill === undefined || last?.fill === fill);
     });
 
-  it('the status below the nodes shows an unreachable appliance on all its nodes until one node reaches it again', async () => {
+  it('all nodes of an unreachable appliance show that in their status until one node reaches the appliance again', async () => {
     await rig.deploy({
       nodes: [info, { ...info, id: 'n2' }, { ...info, id: 'n3', appliance: '', applianceFrom: 'msg' }, { ...info, id: 'n4' }],
     });
@@ -63,7 +63,7 @@ describe('the status below the nodes', () => {
     await rig.until(() => !rig.statuses('n3').at(-1)?.text);
   });
 
-  it('the status below the nodes does not change if nothing was sent or if the appliance answers with an error', async () => {
+  it('the status below the nodes stays the same if nothing was sent or the appliance answers with an error', async () => {
     const get = { type: 'gateway-config', operation: 'get', fields: { path: { type: 'msg', value: 'payload' } } };
     await rig.deploy({ nodes: [get, { ...info, id: 'n2' }, { ...get, id: 'n3' }] });
     await rig.run({ payload: 'nowhere/at/all' });

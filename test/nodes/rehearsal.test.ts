@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import helper from 'node-red-node-test-helper';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Envelope } from '../../src/model/envelope';
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import { NodeRedHarness, type NodeDefinition } from '../helpers/node-red';
 import { startCopiesHere } from '../helpers/rehearsal';
 import { settingsFor } from '../helpers/simulated-appliance';
@@ -26,7 +26,7 @@ describe('nodes of an appliance that rehearses', () => {
     await rig.start();
     folder = mkdtempSync(join(tmpdir(), 'gateway-'));
     const gateway = new Gateway(settingsFor(rig.sim, { name: 'vpn-1', tls: { ca: rig.sim.ca } }));
-    await writeSnapshot(gateway as never, folder);
+    await writeSnapshot(gateway, folder);
     gateway.close();
     await rig.until(() => rig.sim.openConnections === 0);
   });
@@ -169,7 +169,7 @@ describe('nodes of an appliance that rehearses', () => {
     for (const name of ['vpn-1', 'B%C3%BCro%20%2F2']) {
       mkdirSync(join(all, name));
       const gateway = new Gateway(settingsFor({ url: 'https://vpn.example' }, { rehearsal: folder }));
-      await writeSnapshot(gateway as never, join(all, name));
+      await writeSnapshot(gateway, join(all, name));
       gateway.close();
     }
     const [source] = copies.started.splice(0);

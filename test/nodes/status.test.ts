@@ -3,7 +3,7 @@ import { statusForError, statusForErrorCode, statusForOutcome } from '../../node
 import { GatewayError } from '../../src/model/error';
 import { createEmptyMessageLists, type Envelope, type BulkResult } from '../../src/model/envelope';
 import type { OperationName } from '../../src/areas';
-import type { RunOutcome } from '../../src/gateway';
+import type { RunOutcome } from '../../src/gateway/gateway';
 
 const outcome = (operation: OperationName, data: unknown, more: Partial<Envelope> = {}, many: BulkResult | null = null): RunOutcome => ({
   data,
@@ -68,7 +68,7 @@ describe('the status after a message', () => {
     if (!values) expect(statusForOutcome(result, 0)).not.toHaveProperty('values');
   });
 
-  it('the status after a message counts the sent parts, whatever the data is', () => {
+  it('the node status after a stream shows the number of sent parts', () => {
     expect(statusForOutcome(outcome('sessions.list', undefined, READ_ENVELOPE), 5)).toMatchObject({ key: 'sent', values: { n: 5 } });
   });
 

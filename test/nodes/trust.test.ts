@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { loginAttempts } from '../../nodes/admin/login-attempt-limit';
+import { loginAttemptLimit } from '../../nodes/admin/login-attempt-limit';
 import { issueCertificate, selfSigned, startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator';
 import { startProxy } from '../helpers/proxy';
 import { NodeRedHarness } from '../helpers/node-red';
@@ -23,7 +23,7 @@ describe('an untrusted appliance', () => {
   const others: Simulator[] = [];
   beforeAll(() => rig.start());
   afterEach(async () => {
-    loginAttempts.refusedAt = [];
+    loginAttemptLimit.refusedAt = [];
     await rig.reset();
     await Promise.all(others.splice(0).map((sim) => sim.close()));
   });
@@ -51,7 +51,7 @@ describe('an untrusted appliance', () => {
     return response.body as Answer;
   }
 
-  it('an untrusted appliance gets no request; trusting the certificate that it shows is enough to connect', async () => {
+  it('an untrusted appliance gets no request until its certificate is trusted', async () => {
     await rig.deploy(deployed);
     const { shown, code } = await ask(draft(rig.sim.url));
     expect(code).toBe('TLS');
@@ -63,7 +63,7 @@ describe('an untrusted appliance', () => {
     expect(await ask(draft(rig.sim.url, trusting(shown?.trust ?? { pem: '' })))).toMatchObject({ ok: true });
   });
 
-  it('an untrusted appliance is trusted through the CA certificate that it sends, otherwise through its own certificate', async () => {
+  it('the proposal to trust an appliance contains the CA certificate that it sends, or else its own certificate', async () => {
     await rig.deploy(deployed);
     const authority = selfSigned();
     const device = issueCertificate(authority);
@@ -122,7 +122,7 @@ describe('an untrusted appliance', () => {
       ['a variable', { certType: 'env', caEnv: 'HOME' }],
       ['a variable in its credentials', { credentials: { cadata: '${HOME}' } }],
       ['a variable as its name', { servername: '${HOME}' }],
-    ])('an undeployed TLS configuration or proxy does not read %s', async (_what, tls) => {
+    ])('a dialog with an undeployed TLS configuration or proxy does not read %s', async (_what, tls) => {
       await rig.deploy(deployed);
       const before = rig.sim.totalConnections;
       const answer = await ask(draft(rig.sim.url, made(tls)));

@@ -2,19 +2,19 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { UserFolders } from '../../nodes/admin/user-folders';
+import { UserFolderBrowser } from '../../nodes/admin/user-folders';
 
 describe('the folders of a dialog', () => {
   let work: string;
   let root: string;
-  let folders: UserFolders;
+  let folders: UserFolderBrowser;
   beforeEach(() => {
     work = realpathSync(mkdtempSync(join(tmpdir(), 'gateway-folders-')));
     root = join(work, 'user');
     for (const name of ['user/backups/vpn-1', 'user/.config', 'user/node_modules', 'outside/secret'])
       mkdirSync(join(work, name), { recursive: true });
     writeFileSync(join(root, 'flows.json'), '[]');
-    folders = new UserFolders(root);
+    folders = new UserFolderBrowser(root);
   });
   afterEach(() => rmSync(work, { recursive: true, force: true }));
 
@@ -35,7 +35,7 @@ describe('the folders of a dialog', () => {
       expect(await folders.list(path), path).toMatchObject(outside);
   });
 
-  it('the folder picker does not look at the parts of a path that is longer than any system has', async () => {
+  it('the folder picker rejects a path that is too long without reading the file system', async () => {
     const long = join(root, 'backups', ...new Array<string>(1000).fill('deep'));
     expect(await folders.list(long)).toMatchObject({ state: 'outside', path: root });
     expect(await folders.list(long.slice(0, 4096))).toMatchObject({ state: 'missing', path: join(root, 'backups') });
@@ -53,7 +53,7 @@ describe('the folders of a dialog', () => {
 
   it('the folder picker creates a folder below the user directory, even if the user directory is a link', async () => {
     symlinkSync(root, join(work, 'link-to-user'));
-    const linked = new UserFolders(join(work, 'link-to-user'));
+    const linked = new UserFolderBrowser(join(work, 'link-to-user'));
     const created = join(work, 'link-to-user', 'backups', 'vpn-2');
     expect(await linked.create(join(root, 'backups'), 'vpn-2')).toMatchObject({ state: 'writable', path: created });
     expect(existsSync(join(root, 'backups', 'vpn-2'))).toBe(true);

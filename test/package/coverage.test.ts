@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { root } from '../../scripts/tools.mjs';
 import { operations } from '../../src/areas';
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import type { Settings } from '../../src/model/settings';
 import { startRowAppliance, type Seen } from './coverage/appliance';
 import { withoutLoginProof, type AnyGateway } from '../helpers/simulated-appliance';
@@ -100,12 +100,12 @@ describe('the rows', () => {
   const inDescription = documented('reference/appliance-api.md', 'Endpoints', 'Authentication');
   const inNotes = documented('reference/field-notes.md', 'Paths beyond the description');
 
-  it('the table of requests is read from the interface description and the field notes', () => {
+  it('the coverage test finds the tables of requests in the interface description and the field notes', () => {
     expect(inDescription.length).toBeGreaterThan(45);
     expect(inNotes.length).toBeGreaterThan(6);
   });
 
-  it('the operations cover every request of the interface description', () => {
+  it('every request of the interface description has an operation', () => {
     expect(inDescription.filter((shape) => !typedOff.has(shape))).toEqual([]);
   });
 

@@ -7,7 +7,7 @@ const ROOT = join(__dirname, '../..');
 /** Where a text that is made when it runs is taken for a sentence of ours, in which nothing is masked. */
 function unmarked(): string[] {
   const { fileNames, options } = ts.parseJsonConfigFileContent(
-    ts.readConfigFile(join(ROOT, 'tsconfig.json'), (file) => ts.sys.readFile(file)).config,
+    ts.readConfigFile(join(ROOT, 'tsconfig.build.json'), (file) => ts.sys.readFile(file)).config,
     ts.sys,
     ROOT,
   );

@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { root } from '../../scripts/tools.mjs';
+import { compiler, root } from '../../scripts/tools.mjs';
 import * as library from '../../src';
 import { operations } from '../../src/areas';
 import * as simulatorModule from '../../src/simulator';
@@ -18,7 +17,6 @@ const section =
     ?.split('\n## ')[0] ?? '';
 const snippets = Object.fromEntries([...section.matchAll(/```(\w+)\n([^]*?)```/g)].map(([, language = '', text = '']) => [language, text]));
 
-const compiler = createRequire(join(root, 'package.json')).resolve('typescript/bin/tsc');
 const run = promisify(execFile);
 let installed: Installed;
 let simulator: Simulator;

@@ -81,7 +81,7 @@ describe('a release', () => {
   const changelog =
     '# Changelog\n\n## [0.3.0] - unreleased\n\n- new\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n- this\n\n## [0.1.0] - 2026-11-20\n';
 
-  it('a release takes its notes from the changelog', () => {
+  it('the notes of a release come from the changelog', () => {
     expect(releaseNotes({ tag: 'v0.2.0', version: '0.2.0', changelog })).toBe('### Added\n\n- this');
   });
 

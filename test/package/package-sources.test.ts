@@ -49,7 +49,7 @@ describe('the library', () => {
 describe('lock files', () => {
   const tools = readdirSync(join(root, 'tools')).map((tool) => `tools/${tool}`);
 
-  it.each(['.', ...tools])('lock files of %s carry no download addresses', (folder) => {
+  it.each(['.', ...tools])('the lock file of the folder %s contains no download addresses', (folder) => {
     const file = join(root, folder, 'package-lock.json');
     expect(existsSync(file)).toBe(true);
     expect(readFileSync(file, 'utf8')).not.toMatch(/"resolved"/);

@@ -66,6 +66,12 @@ describe('the tarball', () => {
     expect(found).toEqual([]);
   });
 
+  it('the tarball loads one file until there is a node', () => {
+    const code = "require(process.argv[1]); console.log(Object.keys(require.cache).join('\\n'))";
+    const entry = join(installed, 'dist', 'nodes', 'gateway.js');
+    expect(execFileSync(process.execPath, ['-e', code, entry], { encoding: 'utf8' }).trim()).toBe(entry);
+  });
+
   it('the tarball installs only its runtime dependencies', () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string> };
     for (const dependency of Object.keys(dependencies))

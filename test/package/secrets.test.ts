@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { operations } from '../../src/areas';
-import type { RunOptions } from '../../src/gateway';
+import type { RunOptions } from '../../src/gateway/gateway';
 import type { Field, Operation } from '../../src/model/operation';
 import { processCoordination } from '../../src/model/process-coordination';
 import type { Settings } from '../../src/model/settings';
@@ -103,39 +103,36 @@ const settings = (more: Partial<Settings> = {}): Partial<Settings> => ({
 });
 
 describe.each(Object.keys(LEAKY_ANSWERS))('an appliance that repeats every secret %s', (how) => {
-  it(
-    'an appliance that repeats every secret cannot make any operation show a secret in its result, error, log, support bundle or journal',
-    { timeout: 300_000 },
-    async () => {
-      const text = generateSecret(24, 7);
-      const secrets = [text, String(NUMBER), ...Object.values(OF_SETTINGS)];
-      const server = await startRawServer(createLeakyAnswer(how, OF_SETTINGS.key, secrets), { forwardsLogins: true });
-      const journal = folder();
-      const log: unknown[] = [];
-      const gateway = gatewayFor(server, settings({ journal }), { onExchange: (exchange) => log.push(exchange, JSON.stringify(exchange)) });
-      await gateway.run('login.login');
-      const leaks: string[] = [];
-      await Promise.all(
-        table.map(async ([name, operation]) => {
-          for (const { input, secrets: own } of planted(operation, text)) {
-            for (const dryRun of [true, false]) {
-              const leak = findSecret(await run(gateway, name, input, { dryRun }), { ...own, ...OF_SETTINGS });
-              if (leak !== undefined) leaks.push(`${name}${dryRun ? ' (planned)' : ''}: ${leak}`);
-            }
+  it('no operation shows a secret in any output, even if the appliance repeats every secret', { timeout: 300_000 }, async () => {
+    const text = generateSecret(24, 7);
+    const secrets = [text, String(NUMBER), ...Object.values(OF_SETTINGS)];
+    const server = await startRawServer(createLeakyAnswer(how, OF_SETTINGS.key, secrets), { forwardsLogins: true });
+    const journal = folder();
+    const log: unknown[] = [];
+    const gateway = gatewayFor(server, settings({ journal }), { onExchange: (exchange) => log.push(exchange, JSON.stringify(exchange)) });
+    await gateway.run('login.login');
+    const leaks: string[] = [];
+    await Promise.all(
+      table.map(async ([name, operation]) => {
+        for (const { input, secrets: own } of planted(operation, text)) {
+          // A read is the same without a dry run.
+          for (const dryRun of operation.effect === 'read' ? [false] : [true, false]) {
+            const leak = findSecret(await run(gateway, name, input, { dryRun }), { ...own, ...OF_SETTINGS });
+            if (leak !== undefined) leaks.push(`${name}${dryRun ? ' (planned)' : ''}: ${leak}`);
           }
-        }),
-      );
-      expect(leaks).toEqual([]);
-      const bundle = toEmittedText([(await gateway.run('system.support-bundle')).data, gateway.counters(), gateway.exchanges(), gateway]);
-      const all = { text, number: String(NUMBER), ...OF_SETTINGS };
-      expect(findSecret([...log.map(toEmittedText), bundle, textsBelow(journal)].join('\n'), all)).toBeUndefined();
-      expect(log.length).toBeGreaterThan(50);
-    },
-  );
+        }
+      }),
+    );
+    expect(leaks).toEqual([]);
+    const bundle = toEmittedText([(await gateway.run('system.support-bundle')).data, gateway.counters(), gateway.exchanges(), gateway]);
+    const all = { text, number: String(NUMBER), ...OF_SETTINGS };
+    expect(findSecret([...log.map(toEmittedText), bundle, textsBelow(journal)].join('\n'), all)).toBeUndefined();
+    expect(log.length).toBeGreaterThan(50);
+  });
 });
 
 describe('an appliance without faults', () => {
-  it('no operation reveals a secret of an appliance without faults', { timeout: 300_000 }, async () => {
+  it('no operation reveals a secret when the simulator injects no faults', { timeout: 300_000 }, async () => {
     const text = generateSecret(24, 8);
     const { gateway } = await startSimulatorWithGateway({ cluster: 'active-passive', password: OF_SETTINGS.password }, settings());
     const leaks: string[] = [];
@@ -157,7 +154,7 @@ describe('a secret of %i characters', () => {
     ['request.post', (text) => ({ path: 'license/license-key', body: { a: { password: [text] } } })],
   ];
 
-  it.each([1, 2, 3, 5, 8, 13, 64, 511, 512, 513, 4096, 32_769, 65_538, 131_076, 262_152])(
+  it.each([1, 3, 8, 64, 511, 512, 513, 4096, 65_538, 262_152])(
     'a secret of %i characters is never shown by an operation',
     async (length) => {
       const text = generateSecret(length, length);
@@ -166,7 +163,7 @@ describe('a secret of %i characters', () => {
         const server = await startRawServer(createLeakyAnswer(how, OF_SETTINGS.key, length > 4096 ? [] : [text]), { forwardsLogins: true });
         const gateway = gatewayFor(server, settings({ password, timeout: 60 }));
         // A long secret takes long to look for: one write in each way then.
-        for (const [name, input] of length > 100_000 ? WRITES.slice(at, at + 1) : WRITES) {
+        for (const [name, input] of length > 1000 ? WRITES.slice(at, at + 1) : WRITES) {
           const text0 = await run(gateway, name, input(text));
           expect(findSecret(text0, { input: text, password, key: OF_SETTINGS.key }), `${name} ${how}`).toBeUndefined();
         }

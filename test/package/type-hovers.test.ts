@@ -60,7 +60,7 @@ describe('The types of the package in an editor', () => {
     expect(operations.size).toBeGreaterThan(70);
   });
 
-  it('The types of the package in an editor show the input, the records and the event of an operation by their names', () => {
+  it('An editor shows the input, record and event types of an operation by name', () => {
     expect(hoverAt("run('sessions.list'")).toContain('input?: SessionsListInput | undefined');
     expect(hoverAt("run('sessions.list'")).toContain('Promise<RunOutcome<SessionRecord[]>>');
     expect(hoverAt("run('sessions.kill-user'")).toContain('input: SessionsKillUserInput');

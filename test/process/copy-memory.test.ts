@@ -34,9 +34,9 @@ it('a copy of a configuration needs at most three times the size of its snapshot
   const size = listFiles(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
   // The built file, because the process of a copy is one.
   const built = join(__dirname, '../../dist/compiled/src/rehearsal/copy-launcher.js');
-  const { launchCopyProcess } = createRequire(built)(built) as typeof Launcher;
+  const { launchSimulatedCopy } = createRequire(built)(built) as typeof Launcher;
   const options = { from: folder, username: 'rehearsal', password: 'secret', realm: 'Admin Users', port: 0 };
-  const copy = await launchCopyProcess(options, new AbortController().signal);
+  const copy = await launchSimulatedCopy(options, new AbortController().signal);
   onTestFinished(() => copy.close());
   // The most that was ever resident. It depends on how the process is written, not on how busy the machine is.
   const status = readFileSync(`/proc/${findCopyProcess()}/status`, 'utf8');

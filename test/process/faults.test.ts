@@ -43,7 +43,7 @@ const broken: [string, RawAnswer, string][] = [
 ];
 
 describe('an incomplete answer', () => {
-  it('a read fails after at most two retries if each response is incomplete', async () => {
+  it('a read fails after two retries if each response is incomplete', async () => {
     // All at once, since each waits for its repeats.
     const ends = await Promise.all(
       broken.map(async ([name, answer]) => {
@@ -91,7 +91,7 @@ describe('a complete answer', () => {
 });
 
 describe('an endless answer', () => {
-  it('an endless response fails a read with LIMIT and a write with OUTCOME_UNKNOWN', async () => {
+  it('after an endless response, a read fails with LIMIT and a write with OUTCOME_UNKNOWN', async () => {
     const megabyte = Buffer.alloc(1 << 20, 0x20);
     const server = await startRawServer((_asked, socket) => {
       // A write to a socket that is being closed comes back with an error before the socket counts as destroyed.
@@ -111,7 +111,7 @@ describe('an oversized answer', () => {
   const MIB = 1 << 20;
   const head = (length: number): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
 
-  it('a response with an oversized declared length is refused at once', async () => {
+  it('a response whose declared length is too large is refused at once', async () => {
     const server = await startRawServer(() => head(33 * MIB));
     expect(await expectFailure(gatewayFor(server).run('system.info'))).toMatchObject({
       code: 'LIMIT',
@@ -122,37 +122,34 @@ describe('an oversized answer', () => {
   it.each([
     ['documents', 'config.get', '/api/v1/configuration/large', 'application/json', 25],
     ['answers of any kind', 'request.get', '/api/v1/large', 'application/octet-stream', 15],
-  ])(
-    'an oversized response is refused beside other responses, and frees its memory for later ones: %s',
-    async (_what, operation, path, type, each) => {
-      const server = await startRawServer((asked, socket) => {
-        if (!asked.path.endsWith('/large')) return httpResponse(200, '{"a":1}');
-        socket.write(head(30 * MIB).replace('application/json', type));
-        socket.write(Buffer.alloc(each * MIB, 0x20));
-        return undefined;
-      });
-      const gateway = gatewayFor(server);
-      const stop = new AbortController();
-      const atOnce = Math.floor(64 / each) + 1;
-      const outcomes = Array.from({ length: atOnce }, () => expectFailure(gateway.run(operation, { path }, stop.signal)));
-      const first = await Promise.race(outcomes);
-      expect(first).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/would hold more than 64 MiB of answers/) as string });
-      stop.abort();
-      const codes = (await Promise.all(outcomes)).map(({ code }) => code);
-      expect(codes.filter((code) => code === 'LIMIT')).toHaveLength(1);
-      expect(codes.filter((code) => code === 'ABORTED')).toHaveLength(atOnce - 1);
-      // Twice as much as there is in all, one after the other.
-      for (let round = 0; round < Math.ceil(128 / each); round++) {
-        const late = expectFailure(gateway.run(operation, { path }, AbortSignal.timeout(300)));
-        expect((await late).code).toBe('ABORTED');
-      }
-      expect((await gateway.run('system.info')).data).toEqual({ a: 1 });
-    },
-  );
+  ])('an oversized response is refused, and its memory is free for later responses: %s', async (_what, operation, path, type, each) => {
+    const server = await startRawServer((asked, socket) => {
+      if (!asked.path.endsWith('/large')) return httpResponse(200, '{"a":1}');
+      socket.write(head(30 * MIB).replace('application/json', type));
+      socket.write(Buffer.alloc(each * MIB, 0x20));
+      return undefined;
+    });
+    const gateway = gatewayFor(server);
+    const stop = new AbortController();
+    const atOnce = Math.floor(64 / each) + 1;
+    const outcomes = Array.from({ length: atOnce }, () => expectFailure(gateway.run(operation, { path }, stop.signal)));
+    const first = await Promise.race(outcomes);
+    expect(first).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/would hold more than 64 MiB of answers/) as string });
+    stop.abort();
+    const codes = (await Promise.all(outcomes)).map(({ code }) => code);
+    expect(codes.filter((code) => code === 'LIMIT')).toHaveLength(1);
+    expect(codes.filter((code) => code === 'ABORTED')).toHaveLength(atOnce - 1);
+    // Twice as much as there is in all, one after the other.
+    for (let round = 0; round < Math.ceil(128 / each); round++) {
+      const late = expectFailure(gateway.run(operation, { path }, AbortSignal.timeout(300)));
+      expect((await late).code).toBe('ABORTED');
+    }
+    expect((await gateway.run('system.info')).data).toEqual({ a: 1 });
+  });
 });
 
 describe('a failed connection', () => {
-  it('a failed connection fails a write with CONNECTION, not OUTCOME_UNKNOWN, because nothing was sent', async () => {
+  it('a write without a connection fails with CONNECTION, not OUTCOME_UNKNOWN', async () => {
     const port = await deadPort();
     const gateway = gatewayFor({ url: `https://127.0.0.1:${port}` }, { login: 'key', apiKey: 'a' });
     for (const operation of ['system.info', 'sessions.kill-all']) {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { operations } from '../../src/areas';
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import type { Field, Operation } from '../../src/model/operation';
 import { startRowAppliance, type RowAppliance } from '../package/coverage/appliance';
 import { expectFailure, type AnyGateway } from '../helpers/simulated-appliance';

@@ -58,7 +58,7 @@ describe('license', () => {
     expect((await client.put(`${LICENSE}/named-users`, body)).status).toBe(422);
   });
 
-  it('the simulator removes users of one kind on a license server and refuses client-only requests', async () => {
+  it('the simulated license server removes users of one client kind and refuses requests for a license client', async () => {
     const client = await start({ role: 'license-server', gatewayKind: 'vpn', policyKind: 'nac' });
     type Users = { 'named-users': Record<string, string>[] };
     const both = (await client.get(`${LICENSE}/named-users`)).json as { vpn: Users; nac: Users };
@@ -84,7 +84,7 @@ describe('license', () => {
     );
   });
 
-  it('the simulated license client pulls the state and refuses server-only requests', async () => {
+  it('the simulated license client fetches its leases and refuses requests for a license server', async () => {
     const client = await start({ role: 'license-client' });
     expect(messages(await client.put(`${LICENSE}/license-client-lease-state`, {}), 'info')).toEqual(['Success']);
     expect((await client.send('PUT', `${LICENSE}/license-client-lease-state`)).status).toBe(400);
@@ -175,7 +175,7 @@ describe('cluster', () => {
     expect(await owner()).not.toBe(before);
   });
 
-  it('the simulator refuses a failover of an Active/Active cluster with any configured status and message list', async () => {
+  it('the simulator refuses a failover of an Active/Active cluster with the configured status', async () => {
     const client = await start({ cluster: 'active-active' });
     const refused = await client.put(CLUSTER, { action: 'vip-failover' });
     expect([refused.status, messages(refused, 'errors')[0]]).toEqual([

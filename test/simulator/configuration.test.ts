@@ -21,7 +21,7 @@ const rawGet = (client: Client, path: Buffer | string): Promise<string> => {
 };
 
 describe('reading', () => {
-  it('the configuration tree returns host-absolute, encoded hyperlinks that can be followed', async () => {
+  it('the simulated configuration tree returns encoded hyperlinks that can be followed', async () => {
     const client = await start();
     const root = (await client.get(C)).json as Record<string, { href: string }>;
     expect(Object.keys(root)).toEqual(['administrators', 'authentication', 'system', 'users']);
@@ -99,7 +99,7 @@ describe('URL rules', () => {
   });
 
   it.each([['"quoted"'], ['back\\slash'], ['<x>'], ['a|b'], ['a^b'], ['Büro']])(
-    'the simulator refuses the unencoded characters of %s',
+    'the simulator refuses a path that contains the name %s without encoding',
     async (name) => {
       const client = await start();
       const answer = await rawGet(client, `${ROLES}/${name}`);
@@ -109,7 +109,7 @@ describe('URL rules', () => {
     },
   );
 
-  it('the simulator takes quotation marks in a name literally and logs the raw path', async () => {
+  it('the simulator treats quotation marks as part of a name, and logs the raw path', async () => {
     const client = await start();
     expect((await client.get(`${ROLES}/'Users'`)).status).toBe(404);
     expect(client.simulator.requests.at(-1)).toMatchObject({
@@ -241,7 +241,7 @@ describe('references', () => {
       expect((await client.post(path, { name: 'x' })).status).toBe(400);
   });
 
-  it('the simulated tree accepts a resource with its links, and a new role with its parts', async () => {
+  it('the simulated configuration tree accepts a resource with its links, and a new role with its parts', async () => {
     const client = await start();
     const role = (await client.get(`${ROLES}/Users`)).json as object;
     expect((await client.put(`${ROLES}/Users`, { ...role, description: 'changed' })).status).toBe(200);

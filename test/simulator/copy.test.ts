@@ -61,7 +61,7 @@ describe('a copy of a configuration', () => {
     expect((await client.get(at('vendor/sets/set/P2'))).json).toMatchObject({ name: 'P2' });
   });
 
-  it('a simulated copy creates, changes and deletes resources, fields and items at paths that the simulator does not know', async () => {
+  it('a simulated copy accepts changes at paths that the simulator itself does not know', async () => {
     const at = (path: string): string => `${CONFIGURATION_PATH}/${path}`;
     const { client } = await startCopy({
       [at('vendor/options')]: { mode: 'fast', list: [], nested: [{ a: 1 }] },
@@ -168,7 +168,7 @@ describe('a copy of a configuration', () => {
     expect(JSON.stringify(readResourceFile(saved, 'vendor/options.json'))).not.toContain(secret);
   });
 
-  it('a copy returns the configuration of the snapshot even if it answers with the profile of another appliance', async () => {
+  it('a simulated copy returns the configuration of its snapshot even with the profile of another appliance', async () => {
     const path = `${CONFIGURATION_PATH}/vendor/options`;
     const { profile } = await checkSimulator(await startTestSimulator({ variants: { totals: 'text' } }));
     const endpoints = [...profile.endpoints, { method: 'GET', path, status: 404, body: 'empty', keys: {}, bytes: 0 }];
@@ -188,7 +188,7 @@ describe('a copy of a configuration', () => {
     expect((await client.login('Admin Users', 'api-admin:simulator')).status).toBe(401);
   });
 
-  it('starting a copy from something other than a configuration fails with a sentence that names the file', async () => {
+  it('a simulated copy of a file that is not a configuration fails to start, and names the file', async () => {
     const folder = createTemporaryFolder();
     await expect(startTestSimulator({ from: folder })).rejects.toThrow('is not a snapshot folder');
     await expect(startTestSimulator({ from: `${folder}/none.json` })).rejects.toThrow('none.json cannot be read');

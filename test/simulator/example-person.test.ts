@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { addExamplePerson } from '../../src/simulator/example-person';
 import { startSimulatorWithGateway } from '../helpers/simulated-appliance';
 
-it('the user of the examples has an account and two sessions on the simulator, so that the first click of an example succeeds', async () => {
+it('the simulator has an account and two sessions for the user of the examples', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 5 });
   addExamplePerson(simulator);
   const disabled = await gateway.run('users.disable', { server: 'System Local', username: 'j.doe' });

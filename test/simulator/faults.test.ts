@@ -107,7 +107,7 @@ describe('faults', () => {
     },
   );
 
-  it('a fault rule of the simulator prevents the write that it cuts unless afterEffect is set', async () => {
+  it('a fault rule that cuts a write also prevents its effect unless afterEffect is set', async () => {
     const client = await start({ sessions: 5 });
     client.simulator.fault({ cut: 'before-headers' });
     await expect(client.delete(`${SESSIONS}?all`)).rejects.toThrow();
@@ -118,7 +118,7 @@ describe('faults', () => {
     expect(client.simulator.requests.at(-1)?.status).toBe(0);
   });
 
-  it('the simulator counts a login that a fault rule answers, and survives a fault rule that throws', async () => {
+  it('the simulator counts a login that a fault rule answers, and continues after a fault rule throws', async () => {
     const client = await start();
     client.simulator.fault({ status: 500 });
     expect((await client.login()).status).toBe(500);
@@ -183,7 +183,7 @@ describe('the server', () => {
     expect(client.simulator.requests.every(({ connection }) => connection === 1)).toBe(true);
   });
 
-  it('the simulator can serve below a path prefix', async () => {
+  it('the simulator can serve its interface below a path prefix', async () => {
     const simulator = await startSimulator({ pathPrefix: '/vpn1', variants: { healthNeedsKey: false } });
     const get = (path: string) =>
       new Promise<number>((resolve, reject) => {

@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 describe('realm login', () => {
-  it('the realm login issues a new key of 44 base64 characters at each login; both stay valid', async () => {
+  it('the realm login issues a new key at each login, and earlier keys stay valid', async () => {
     const client = await start();
     const first = client.key;
     await client.login();
@@ -44,7 +44,7 @@ describe('realm login', () => {
     },
   );
 
-  it('the realm login accepts credentials in UTF-8 and realm names in any script', async () => {
+  it('the realm login accepts credentials in UTF-8 and realm names in any writing system', async () => {
     const client = await start({ username: 'jürgen 管理', password: 'pä:ss:wörd', realm: 'Büro 東京' });
     expect((await client.get(INFO)).status).toBe(200);
     expect((await client.login('Büro 東京', 'jürgen 管理:pä')).status).toBe(401);
@@ -112,7 +112,7 @@ describe('second factor', () => {
     expect((await resume(client, id, 'zwei')).status).toBe(401);
   });
 
-  it('the second login step asks as often as `steps` says, forever for Infinity', async () => {
+  it('the second login step asks as often as the option steps says', async () => {
     const twice = await pending({ secondFactor: { password: 'zwei', steps: 2 } });
     const second = (await resume(twice.client, twice.id, 'zwei')).json as { resume_id: string };
     expect((await resume(twice.client, second.resume_id, 'zwei')).json).toHaveProperty('api_key');
@@ -148,7 +148,7 @@ describe('legacy login', () => {
     expect((await legacy(client, 'GET')).status).toBe(get);
   });
 
-  it('the legacy login gives a key that works', async () => {
+  it('the legacy login of the simulator issues a valid key', async () => {
     const client = await start();
     client.key = ((await legacy(client, 'POST')).json as { api_key: string }).api_key;
     expect((await client.get(INFO)).status).toBe(200);
@@ -165,7 +165,7 @@ describe('API keys end', () => {
     expect((await client.get(INFO)).status).toBe(401);
   });
 
-  it('an API key of the simulator ends after keyLifetimeMs', async () => {
+  it('an API key of the simulator expires after keyLifetimeMs', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const client = await start({ keyLifetimeMs: 1000 });
     vi.setSystemTime(Date.now() + 900);
@@ -174,7 +174,7 @@ describe('API keys end', () => {
     expect((await client.get(INFO)).status).toBe(401);
   });
 
-  it('an API key of the simulator ends after the idle timeout of the role that the realm rules assign', async () => {
+  it('an API key of the simulator expires after the idle timeout of the role of its account', async () => {
     const client = await start();
     const options = '/api/v1/configuration/administrators/admin-roles/admin-role/%2EAdministrators/general/session-options';
     expect((await client.put(options, { 'idle-timeout': '10' })).status).toBe(200);
@@ -187,7 +187,7 @@ describe('API keys end', () => {
     expect((await client.get(INFO)).status).toBe(401);
   });
 
-  it('an API key of the simulator ends when its account is disabled or deleted', async () => {
+  it('an API key of the simulator becomes invalid when its account is disabled or deleted', async () => {
     const client = await start();
     const account = '/api/v1/configuration/authentication/auth-servers/auth-server/Administrators/local/users/user/api-admin';
     expect((await client.put(`${account}/enabled`, { enabled: 'false' })).status).toBe(200);

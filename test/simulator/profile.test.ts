@@ -37,7 +37,7 @@ describe('the simulator with a profile', () => {
     expect(state.system.release).toBe('22.8R1');
   });
 
-  it('the simulator has no signed-in user if the profile has no session', async () => {
+  it('a simulator with a profile without sessions has no signed-in user', async () => {
     const profile = createProfile({ endpoints: [read(SESSIONS, { 'active-users/total-matched-record-number': 'number' })] });
     expect((await startTestSimulator({ profile })).state.settings.sessions).toBe(0);
     expect((await startTestSimulator({ profile, sessions: 3 })).state.settings.sessions).toBe(3);

@@ -74,7 +74,7 @@ describe('list', () => {
     expect(record?.['endpoint-security-status']).toContain('\n');
   });
 
-  it('the simulated session list omits keys without a value, always or at random, with the variant', async () => {
+  it('a variant of the simulator omits the session keys without a value, always or at random', async () => {
     const client = await start({ variants: { nullKeys: 'absent' } });
     const nulls = async (): Promise<number> =>
       recordsOf(await pageOf(client))
@@ -89,7 +89,7 @@ describe('list', () => {
     expect(mixed).toBeLessThan(all);
   });
 
-  it('the simulated session list moves, respells, or omits is-last-record and sends totals as text with the variants', async () => {
+  it('variants of the simulator move, respell or omit is-last-record, or send totals as text', async () => {
     const client = await start({ variants: { isLastRecord: 'beside', isLastRecordSpelling: 'Is-last-record', totals: 'text' } });
     const page = await pageOf(client);
     expect(page['Is-last-record']).toBe('true');

@@ -105,7 +105,7 @@ describe('binary', () => {
     expect((await client.get(`${ROLES}/Unused`)).status).toBe(200);
   });
 
-  it('the binary transfer keeps network and cluster for `normal` and replaces them for `full`', async () => {
+  it('the binary transfer keeps network and cluster in the mode normal, and replaces them in the mode full', async () => {
     const source = await start({ cluster: 'active-passive' });
     const port = '/api/v1/configuration/system/network/internal-port';
     await source.put(port, { 'ip-address': '10.1.1.1' });

@@ -9,7 +9,7 @@ import { ERROR_REASONS } from '../../src/model/error-reasons';
 import type { Settings } from '../../src/model/settings';
 import { PauseFreeCoordination } from '../../src/login/pause-free-coordination';
 import { processCoordination } from '../../src/model/process-coordination';
-import { Gateway } from '../../src/gateway';
+import { Gateway } from '../../src/gateway/gateway';
 import { listen } from '../helpers/listen';
 import { HostileProxy, PROXY_BEHAVIORS } from '../helpers/hostile-proxy';
 import { createTemporaryFolder } from '../helpers/temporary';
@@ -114,7 +114,7 @@ describe('the common causes of errors', () => {
 });
 
 describe('a login that a person asks for', () => {
-  it('a login that a person asks for is tried during a pause, and its success ends the pause for all messages', async () => {
+  it('a manual connection test may log in during a login pause, and its success ends the pause for all messages', async () => {
     const simulator = await startTestSimulator();
     simulator.fault({ match: ({ path }) => path.includes('realm_auth'), status: 401, times: 1 });
     const gateway = gatewayFor(simulator);

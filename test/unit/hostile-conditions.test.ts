@@ -50,7 +50,7 @@ describe('a full disk', () => {
     resetContainmentStores();
   });
 
-  it('on a full disk, work that needs a lock file still runs', async () => {
+  it('work that needs a lock file still runs on a full disk', async () => {
     const file = join(createTemporaryFolder(), 'x.lock');
     await withPatchedFileHandles({ write: noSpace }, async () => {
       expect(await withLockFile(file, () => Promise.resolve('done'))).toBe('done');

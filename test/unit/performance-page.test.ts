@@ -24,7 +24,7 @@ ${describeMeasuredCode('abc1234', '0123456789abcdef')}
 not on the page`;
 
 describe('The figures of the performance page', () => {
-  it('the figures of the performance page are those of the results if the measured code is the present one', () => {
+  it('the performance page shows the figures of the results only if the measured code has not changed', () => {
     const page = withFigures(PAGE, RESULTS, '0123456789abcdef');
     expect(page).toContain('Measured on 2026-12-01 at commit `abc1234`.');
     expect(page).toContain('| reads | 1.20 |');

@@ -83,7 +83,7 @@ export function openDialog(node: RedNode): void {
     const input = findInput(node, name);
     if (node[name] === undefined && typeof value !== 'object' && kind !== 'check' && kind !== 'credential' && kind !== 'config')
       input.val(toTrimmedText(value));
-    if (kind === 'selection') openSelection(node);
+    if (kind === 'selection') createSelectionInput(node);
     const show = (): void => {
       const verdict = checkProperty(node, input.val(), name);
       gatewayEditor.showError($(`[data-error="${name}"]`), kind === 'fields' || Array.isArray(verdict) ? true : verdict);
@@ -102,11 +102,11 @@ export function openDialog(node: RedNode): void {
 }
 
 /** Suggests the names and tags in the inventory of the engine, and shows what a selection matches. */
-function openSelection(node: RedNode): void {
+function createSelectionInput(node: RedNode): void {
   // The texts about a selection are in the catalog of the main package.
   const mainNode = asActionNode(node, 'sessions.list');
   const getInventory = (): unknown => RED.nodes.node(toTrimmedText($('#node-input-engine').val()))?.['inventory'];
-  gatewayEditor.openSelection(mainNode, mainNode._('many.selection'), getInventory);
+  gatewayEditor.createSelectionInput(mainNode, mainNode._('many.selection'), getInventory);
   let timer: number | undefined;
   const showMatches = (): void => {
     window.clearTimeout(timer);
@@ -211,7 +211,7 @@ function createRows(node: RedNode, actionNode: RedNode, newArea: string): void {
     () => ({}),
     () => undefined,
   ));
-  rows = Object.keys(gatewayEditor.getAllFields(actionNode)).map(
+  rows = Object.keys(gatewayEditor.getFieldsOfAllOperations(actionNode)).map(
     (field) => new gatewayEditor.FieldRow(actionNode, field, previousSources[field], () => undefined, newTools),
   );
 }

@@ -3,7 +3,7 @@ import { Inventory } from '../../../src';
 import { GatewayRegistry } from '../../../src/inventory';
 import { startSimulatedFleet, type SimulatedFleet, type Simulator, type SimulatorOptions } from '../../../src/simulator';
 import type { JobSender } from '../../store/run-store';
-import { Engine, type DeliveredReport, type EngineOptions, type NewRun } from '../../engine';
+import { Engine, type DeliveredReport, type EngineOptions, type NewFleetRun } from '../../engine';
 
 export const ROLE_PATH = 'users/user-roles/user-role/Users';
 export const ENSURE_INPUT = { path: ROLE_PATH, body: { description: 'set by the fleet' } };
@@ -39,7 +39,7 @@ export const NO_JOBS: JobSender = {
 };
 
 /** Default options of a run: one batch without limits. */
-export function createUsualRun(items: NewRun['items']): Omit<NewRun, 'id' | 'operation'> {
+export function createUsualRun(items: NewFleetRun['items']): Omit<NewFleetRun, 'id' | 'operation'> {
   return {
     kind: 'operation',
     input: {},
@@ -121,7 +121,7 @@ export class TestFleet {
     return member;
   }
 
-  createRun(id: string, overrides: Partial<NewRun> & { operation: string }): NewRun {
+  createRun(id: string, overrides: Partial<NewFleetRun> & { operation: string }): NewFleetRun {
     const items = overrides.items ?? this.fleet.entries.map(({ name }) => ({ appliance: name }));
     return { ...createUsualRun(items), id, ...overrides };
   }

@@ -1,4 +1,4 @@
-import { closeAction, openAction, saveAction } from './action';
+import { closeActionDialog, openActionDialog, saveActionDialog } from './action';
 import {
   checkAppliance,
   checkPollInterval,
@@ -7,8 +7,8 @@ import {
   checkOperation,
   checkOutputProperty,
 } from './action-validators';
-import { checkInventoryChoice, checkRolloutOption, checkSelection } from './many-appliances';
-import { presetAppliance, inputLabel, actionLabel, outputLabel } from './action-label';
+import { checkInventoryChoice, checkRolloutOption, checkApplianceSelection } from './many-appliances';
+import { presetApplianceOfNewNode, getActionInputLabel, getActionLabel, getActionOutputLabel } from './action-label';
 
 type Check = (node: RedNode, value: unknown) => true | string | string[];
 
@@ -28,33 +28,33 @@ export const actionNodeValidators = {
   minutes: createValidator(checkApprovalMinutes),
   every: createValidator(checkPollInterval),
   inventory: createValidator(checkInventoryChoice),
-  select: createValidator(checkSelection),
+  select: createValidator(checkApplianceSelection),
   pace: createValidator(checkRolloutOption),
 };
 
 export const actionNodeHandlers = {
   inputLabel(this: RedNode): string {
-    return inputLabel(this);
+    return getActionInputLabel(this);
   },
   outputLabel(this: RedNode, index: number): string {
-    return outputLabel(this, index);
+    return getActionOutputLabel(this, index);
   },
   label(this: RedNode): string {
-    return actionLabel(this);
+    return getActionLabel(this);
   },
   labelStyle(this: RedNode): string {
     return this.name ? 'node_label_italic' : '';
   },
   add(this: RedNode): void {
-    presetAppliance(this);
+    presetApplianceOfNewNode(this);
   },
   prepare(this: RedNode): void {
-    openAction(this);
+    openActionDialog(this);
   },
   save(this: RedNode): void {
-    saveAction(this);
+    saveActionDialog(this);
   },
   cancel(): void {
-    closeAction();
+    closeActionDialog();
   },
 };

@@ -1,13 +1,13 @@
 import { guessAppliance, findMissingFields } from '../flow-hints';
 import { readValueSources } from '../fields/value-types';
-import { toPropertyText } from '../text';
-import { markJustPlaced } from '../dialog-state';
+import { readTextProperty } from '../text';
+import { markNodeAsJustPlaced } from '../dialog-state';
 import { getAreaName, findOperation, getNodePorts, type FieldInfo } from '../operation-table';
 
 const MAX_TARGET_LENGTH = 30;
 
 /** Returns the label in the workspace: the name, or else the operation and its target. Marks are badges (node-marks.ts). */
-export function actionLabel(node: RedNode): string {
+export function getActionLabel(node: RedNode): string {
   if (node.name) return node.name;
   const area = getAreaName(node);
   const operation = findOperation(node, node.operation, node.operationType);
@@ -75,10 +75,10 @@ function findTarget(node: RedNode, fields: Record<string, FieldInfo>): string | 
 function shortenPath(path: string): string {
   const names = path.split('/').filter(Boolean);
   const last = names.at(-1) ?? path;
-  return names.length > 1 ? `…/${last.includes('%') ? decodeSegment(last) : last}` : last;
+  return names.length > 1 ? `…/${last.includes('%') ? decodePathSegment(last) : last}` : last;
 }
 
-function decodeSegment(segment: string): string {
+function decodePathSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
@@ -110,17 +110,17 @@ function isDryRun(node: RedNode): boolean {
   return node.dryRun === true || appliance?.dryRun === true;
 }
 
-export function outputLabel(node: RedNode, index: number): string {
+export function getActionOutputLabel(node: RedNode, index: number): string {
   return node._(`action.port-${getNodePorts(node)[index] ?? 'failure'}`);
 }
 
-export function inputLabel(node: RedNode): string {
+export function getActionInputLabel(node: RedNode): string {
   return node._('action.port-message');
 }
 
 /** Gives a new node the appliance that its tab uses most. A pasted node, for which Node-RED calls this too, keeps its appliance. */
-export function presetAppliance(node: RedNode): void {
-  if (toPropertyText(node.appliance) + toPropertyText(node.inventory) !== '' || node.applianceFrom === 'msg') return;
+export function presetApplianceOfNewNode(node: RedNode): void {
+  if (readTextProperty(node.appliance) + readTextProperty(node.inventory) !== '' || node.applianceFrom === 'msg') return;
   node.appliance = guessAppliance(node) ?? '';
-  markJustPlaced(node);
+  markNodeAsJustPlaced(node);
 }

@@ -1,24 +1,24 @@
-import { canBeWholePayload, listOutputPorts, type OutputPort } from '../../common/rules';
+import { canFieldTakeWholePayload, listOutputPorts, type OutputPortName } from '../../common/rules';
 import { checkOperation, checkOutputProperty } from './action-validators';
 import { FieldRow, showFieldRows } from '../fields/field-row';
-import { isForManyAppliances, openManyAppliances, saveManyAppliances } from './many-appliances';
+import { isForManyAppliances, showManyAppliancesRows, saveManyAppliancesRows } from './many-appliances';
 import { setHelpNode } from '../help';
 import { clearPreview, attachPreviewButtons } from './preview-button';
 import { describeDefaultSource, readValueSources, type ValueSources } from '../fields/value-types';
 import { labelFormButtons, labelTypedInput } from '../fields/row-elements';
-import { getCurrentValue, setEditedNode, consumeJustPlaced } from '../dialog-state';
+import { getDialogValue, setEditedNode, takeJustPlacedMark } from '../dialog-state';
 import { FieldTools, loadPanels } from '../fields/field-tools';
 import {
   getAreaName,
-  getAllFields,
-  hasEvents,
+  getFieldsOfAllOperations,
+  hasEventOutput,
   findOperation,
   getOperations,
   getNodePorts,
   type FieldInfo,
   type OperationInfo,
 } from '../operation-table';
-import { renderMarkup, showError, toPropertyText } from '../text';
+import { renderMarkup, showError, readTextProperty } from '../text';
 
 /** Time in which a dialog slides in. A menu that opens earlier has the wrong position. */
 const DIALOG_SLIDE_MS = 350;
@@ -31,28 +31,31 @@ let tools: FieldTools | undefined;
 let shownOperation: OperationInfo | 'later' | undefined;
 
 /** Fills the dialog of an action node. */
-export function openAction(node: RedNode): void {
+export function openActionDialog(node: RedNode): void {
   setEditedNode(node);
   const entries = readValueSources(node.fields);
   isGuided = false;
   const fieldTools = (tools = new FieldTools(node, collectLiteralTexts, findBodyRow, () => setTimeout(() => startNextField(node))));
   const updateDefaults = (): void => describeDefaults(node);
-  rows = Object.keys(getAllFields(node)).map((name) => new FieldRow(node, name, entries[name], updateDefaults, fieldTools));
+  rows = Object.keys(getFieldsOfAllOperations(node)).map((name) => new FieldRow(node, name, entries[name], updateDefaults, fieldTools));
   openApplianceChoice(node);
   openOperation(node);
   openOutput(node);
   openFailures(node);
   labelFormButtons();
   attachPreviewButtons(node, collectValueSources);
-  const isNew = consumeJustPlaced(node);
+  const isNew = takeJustPlacedMark(node);
   attachFlowOffers(node, isNew);
   if (isNew) setTimeout(offerOperations, DIALOG_SLIDE_MS);
 }
 
-/** Offers to wire a new node, and to answer a webhook that leads to the node. */
+/** Offers to wire a new node, and to add an HTTP response node if an HTTP In node leads to it. */
 function attachFlowOffers(node: RedNode, isNew: boolean): void {
   let hasHttp = false;
-  RED.nodes.eachNode(({ type }) => (hasHttp ||= type === 'http in'));
+  // The loop of Node-RED ends when the callback returns false.
+  RED.nodes.eachNode(({ type }) => {
+    hasHttp ||= type === 'http in';
+  });
   if (!(isNew || hasHttp) || !RED.user.hasPermission('gateway-appliance.write')) return;
   const select = $('#node-input-failures');
   const show = (): void => {
@@ -70,7 +73,7 @@ function attachFlowOffers(node: RedNode, isNew: boolean): void {
 function startNextField(node: RedNode): void {
   if (!isGuided || $('.gateway-panel:visible, .red-ui-typedInput-options:visible').length > 0) return;
   const next = rows.find((row) => row.currentField?.required && row.get() === undefined && tools?.hasPicker(row));
-  if (!next || getCurrentValue(node, 'appliance') === '_ADD_') isGuided = false;
+  if (!next || getDialogValue(node, 'appliance') === '_ADD_') isGuided = false;
   else tools?.startPicker(next);
 }
 
@@ -83,18 +86,18 @@ function offerOperations(): void {
 }
 
 /** Stores the fields and secrets. Node-RED itself stores all other inputs. */
-export function saveAction(node: RedNode): void {
+export function saveActionDialog(node: RedNode): void {
   const entries: ValueSources = {};
   for (const row of sortAsStored(node)) {
     const entry = row.get();
     if (entry) entries[row.name] = entry;
     row.storeSecret();
   }
-  if (getCurrentValue(node, 'applianceFrom') === 'msg') $('#node-input-appliance').val('_ADD_');
-  const operation = findOperation(node, getCurrentValue(node, 'operation'), getCurrentValue(node, 'operationType'));
+  if (getDialogValue(node, 'applianceFrom') === 'msg') $('#node-input-appliance').val('_ADD_');
+  const operation = findOperation(node, getDialogValue(node, 'operation'), getDialogValue(node, 'operationType'));
   if (operation && !isSelectedByMessage(node, operation)) $('#node-input-allowDestroy').prop('checked', false);
-  saveManyAppliances(node);
-  closeAction();
+  saveManyAppliancesRows(node);
+  closeActionDialog();
   node.fields = entries;
 }
 
@@ -105,7 +108,7 @@ function sortAsStored(node: RedNode): FieldRow[] {
   return [...rows].sort((a, b) => position(a) - position(b));
 }
 
-export function closeAction(): void {
+export function closeActionDialog(): void {
   tools?.close();
   tools = undefined;
   rows = [];
@@ -153,7 +156,7 @@ function openApplianceChoice(node: RedNode): void {
     $('#node-input-appliance').trigger('change');
   };
   byMessage.on('change', show);
-  openManyAppliances(node, (value) => {
+  showManyAppliancesRows(node, (value) => {
     isMany = value;
     show();
     showAllowDestroy(node);
@@ -162,8 +165,8 @@ function openApplianceChoice(node: RedNode): void {
 
 /** Shows the checkbox that lets a message select a destructive operation or the appliances of a change. */
 function showAllowDestroy(node: RedNode): void {
-  const type = getCurrentValue(node, 'operationType');
-  const operation = findOperation(node, getCurrentValue(node, 'operation'), type);
+  const type = getDialogValue(node, 'operationType');
+  const operation = findOperation(node, getDialogValue(node, 'operation'), type);
   const isDynamic = operation === undefined && type !== 'op';
   const canDestroy = isDynamic && Object.values(getOperations(node)).some(({ effect }) => effect === 'destroy');
   $('.gateway-allow-destroy').toggle(canDestroy || isSelectedByMessage(node, operation));
@@ -172,7 +175,7 @@ function showAllowDestroy(node: RedNode): void {
 function isSelectedByMessage(node: RedNode, operation: OperationInfo | undefined): boolean {
   return (
     isForManyAppliances(node) &&
-    !['', 'str', 'env'].includes(toPropertyText(getCurrentValue(node, 'selectType'))) &&
+    !['', 'str', 'env'].includes(readTextProperty(getDialogValue(node, 'selectType'))) &&
     operation?.effect !== 'read'
   );
 }
@@ -231,8 +234,8 @@ function createOperationLabel(node: RedNode, name: string): string {
 
 /** Shows the rows and the description of the selected operation. */
 function showOperation(node: RedNode): void {
-  const type = getCurrentValue(node, 'operationType');
-  const name = String(getCurrentValue(node, 'operation'));
+  const type = getDialogValue(node, 'operationType');
+  const name = String(getDialogValue(node, 'operation'));
   const operation = findOperation(node, name, type);
   const isDynamic = operation === undefined && type !== 'op';
   const fields = currentFields(node);
@@ -252,9 +255,9 @@ function showOperation(node: RedNode): void {
 }
 
 function currentFields(node: RedNode): Record<string, FieldInfo> {
-  const type = getCurrentValue(node, 'operationType');
-  const operation = findOperation(node, getCurrentValue(node, 'operation'), type);
-  return operation?.fields ?? (type === 'op' ? {} : getAllFields(node));
+  const type = getDialogValue(node, 'operationType');
+  const operation = findOperation(node, getDialogValue(node, 'operation'), type);
+  return operation?.fields ?? (type === 'op' ? {} : getFieldsOfAllOperations(node));
 }
 
 function describeDefaults(node: RedNode): void {
@@ -268,7 +271,7 @@ function describeDefaults(node: RedNode): void {
           node,
           row.name,
           field,
-          canBeWholePayload(row.name, fields, (name) => name in entries),
+          canFieldTakeWholePayload(row.name, fields, (name) => name in entries),
         ),
       );
   }
@@ -292,7 +295,7 @@ function openFailures(node: RedNode): void {
   const show = (): void => {
     const needsApproval = approval.prop('checked') === true;
     $('#node-input-outputs').val(
-      toOutputsProperty(getNodePorts(node), listOutputPorts(select.val() === 'output', needsApproval, hasEvents(node))),
+      toOutputsProperty(getNodePorts(node), listOutputPorts(select.val() === 'output', needsApproval, hasEventOutput(node))),
     );
     $('.gateway-approval-minutes').toggle(needsApproval);
   };
@@ -302,7 +305,7 @@ function openFailures(node: RedNode): void {
 }
 
 /** Returns the number of outputs, or a JSON map from old to new outputs with which Node-RED moves the wires. */
-function toOutputsProperty(before: readonly OutputPort[], after: readonly OutputPort[]): string {
+function toOutputsProperty(before: readonly OutputPortName[], after: readonly OutputPortName[]): string {
   if (before.every((port, index) => index >= after.length || after[index] === port)) return String(after.length);
   const moved = before.map((port, index) => [index, after.indexOf(port)]);
   // Node-RED treats a key that is not a number as a new output.

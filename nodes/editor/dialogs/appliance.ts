@@ -1,6 +1,14 @@
-import { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkMaxQueued } from './appliance-validators';
+import {
+  checkMaxConnections,
+  checkCredential,
+  checkRateLimit,
+  checkRealm,
+  checkTimeoutSeconds,
+  checkUrl,
+  checkMaxQueued,
+} from './appliance-validators';
 import { labelFormButtons } from '../fields/row-elements';
-import { createSigningKey, getCurrentConfigValue, setEditedConfigNode } from '../dialog-state';
+import { createSigningKey, getConfigDialogValue, setEditedConfigNode } from '../dialog-state';
 import { attachRehearsalButtons } from './rehearsal-buttons';
 import { finishConnectionTest, attachTestButton } from './test-connection-button';
 import { openRecipes } from '../sidebar-tab';
@@ -11,10 +19,10 @@ type Check = (node: RedNode, value: unknown, property: string) => true | string;
 const checkByProperty: Record<string, Check> = {
   url: checkUrl,
   realm: checkRealm,
-  timeout: checkSeconds,
-  transferTimeout: checkSeconds,
-  connections: checkConnections,
-  rate: checkRate,
+  timeout: checkTimeoutSeconds,
+  transferTimeout: checkTimeoutSeconds,
+  connections: checkMaxConnections,
+  rate: checkRateLimit,
   waiting: checkMaxQueued,
   username: checkCredential,
   password: checkCredential,
@@ -33,7 +41,7 @@ const STORED_SECRET = '__PWRD__';
 const input = (property: string): JQuery => $(`#node-config-input-${property}`);
 
 /** Shows the rows for the selected login, and the error below each input. */
-export function openAppliance(node: RedNode): void {
+export function openApplianceDialog(node: RedNode): void {
   setEditedConfigNode(node);
   labelFormButtons();
   if (!input('login').val()) input('login').val('realm');
@@ -63,19 +71,19 @@ export function openAppliance(node: RedNode): void {
 }
 
 /** Trims the address, because a copied address often has spaces around it, and creates a signing key for a new appliance. */
-export function saveAppliance(_node: RedNode): void {
+export function saveApplianceDialog(_node: RedNode): void {
   input('url').val(String(input('url').val() ?? '').trim());
   if (!input('signingKey').val()) input('signingKey').val(createSigningKey());
   finishConnectionTest(true);
   setEditedConfigNode(undefined);
 }
 
-export function closeAppliance(): void {
+export function closeApplianceDialog(): void {
   finishConnectionTest(false);
   setEditedConfigNode(undefined);
 }
 
-export function applianceLabel(node: RedNode): string {
+export function getApplianceLabel(node: RedNode): string {
   if (node.name) return node.name;
   const url = typeof node.url === 'string' ? node.url : '';
   return url.replace(/^https?:\/\//, '').replace(/\/+$/, '') || node._('appliance.label');
@@ -110,8 +118,8 @@ function showPropertyError(node: RedNode, property: string): void {
 }
 
 function showRows(node: RedNode): void {
-  const login = String(getCurrentConfigValue(node, 'login'));
-  const factor = String(getCurrentConfigValue(node, 'secondFactor'));
+  const login = String(getConfigDialogValue(node, 'login'));
+  const factor = String(getConfigDialogValue(node, 'secondFactor'));
   $('.gateway-form-config [data-when]').each((_index, element) => {
     const { when = '', factor: factors } = element.dataset;
     const isShown = when.split(' ').includes(login) && (factors === undefined || factors.split(' ').includes(factor));
@@ -135,7 +143,7 @@ const ADVANCED_DEFAULTS = {
 };
 const GUARD_DEFAULTS = { permissions: 'full', pin: '', rate: '', waiting: '' };
 
-/** Opens a fold if one of its values is not the default. */
+/** Opens a collapsible section if one of its values is not the default. */
 function openFolds(node: RedNode): void {
   const isChanged = (defaults: Readonly<Record<string, unknown>>): boolean =>
     Object.entries(defaults).some(([property, value]) => Boolean(node[property]) && node[property] != value);

@@ -1,7 +1,7 @@
 import { postJson, collectDraftNodes, type ApiResult } from '../api';
 import { labelFormButtons, labelTypedInput } from '../fields/row-elements';
-import { createSigningKey, findConfigInput, getCurrentConfigValue, setEditedConfigNode, readConfigText } from '../dialog-state';
-import { pluralized, isVariableReference, renderMarkup, showError, toPropertyText } from '../text';
+import { createSigningKey, findConfigDialogInput, getConfigDialogValue, setEditedConfigNode, readConfigDialogText } from '../dialog-state';
+import { formatPlural, isVariableReference, renderMarkup, showError, readTextProperty } from '../text';
 
 /** Number of credential sets besides the default set. The runtime has the same limit. */
 const MAX_SETS = 7;
@@ -14,7 +14,7 @@ const SET_FIELDS = [
   ['apiKey', 'password', 'appliance.api-key'],
   ['signingKey', 'password', 'appliance.signing-key'],
 ] as const;
-/** Number of visible fields of a credential set; the others are in a fold. */
+/** Number of visible fields of a credential set. The others are in a collapsible section. */
 const VISIBLE_FIELDS = 2;
 
 const toCredentialName = (name: string, set: number): string => (set === 0 ? name : `${name}_${set}`);
@@ -31,17 +31,17 @@ const CHECKED_PROPERTIES = ['file', 'list', 'defaults', 'secretsFolder', 'sets']
 
 /** Checks a property. Properties of an unselected source are always valid. */
 export function checkInventory(node: RedNode, value: unknown, property: string): true | string {
-  const text = toPropertyText(value).trim();
+  const text = readTextProperty(value).trim();
   if (isVariableReference(text)) return true;
   switch (property) {
     case 'file':
-      return getCurrentConfigValue(node, 'source') === 'list' || /\.(json|ya?ml|csv)$/i.test(text) || node._('inventory.check.file');
+      return getConfigDialogValue(node, 'source') === 'list' || /\.(json|ya?ml|csv)$/i.test(text) || node._('inventory.check.file');
     case 'list':
-      return getCurrentConfigValue(node, 'source') !== 'list' || getJsonKind(text) === 'list' || node._('inventory.check.list');
+      return getConfigDialogValue(node, 'source') !== 'list' || getJsonKind(text) === 'list' || node._('inventory.check.list');
     case 'defaults':
       return text === '' || getJsonKind(text) === 'object' || node._('inventory.check.defaults');
     case 'secretsFolder':
-      return getCurrentConfigValue(node, 'secrets') !== 'folder' || text !== '' || node._('inventory.check.folder');
+      return getConfigDialogValue(node, 'secrets') !== 'folder' || text !== '' || node._('inventory.check.folder');
     case 'sets':
       return checkSets(node, text);
     default:
@@ -90,27 +90,27 @@ function createSetForm(set: number): string {
 }
 
 /** Shows the rows for the selected sources, the error below each input, and the deployed state. */
-export function openInventory(node: RedNode): void {
+export function openInventoryDialog(node: RedNode): void {
   setEditedConfigNode(node);
   for (const [property, defaultValue] of [
     ['source', 'file'],
     ['secrets', 'node'],
   ] as const)
-    if (!findConfigInput(property).val()) findConfigInput(property).val(defaultValue);
+    if (!findConfigDialogInput(property).val()) findConfigDialogInput(property).val(defaultValue);
   for (const property of ['list', 'defaults']) {
-    findConfigInput(property).typedInput({ types: ['json'] });
-    labelTypedInput(findConfigInput(property));
+    findConfigDialogInput(property).typedInput({ types: ['json'] });
+    labelTypedInput(findConfigDialogInput(property));
   }
   labelFormButtons();
   const show = (): void => {
     for (const property of ['source', 'secrets']) {
       $(`[data-${property}]`).each(
-        (_index, element) => void $(element).toggle(element.dataset[property] === findConfigInput(property).val()),
+        (_index, element) => void $(element).toggle(element.dataset[property] === findConfigDialogInput(property).val()),
       );
     }
-    const secrets = String(findConfigInput('secrets').val());
+    const secrets = String(findConfigDialogInput('secrets').val());
     renderMarkup($('#gateway-secrets-note'), node._(`inventory.secrets-${secrets}-help`));
-    const names = ['default', ...parseSetNames(String(findConfigInput('sets').val() ?? ''))];
+    const names = ['default', ...parseSetNames(String(findConfigDialogInput('sets').val() ?? ''))];
     $('.gateway-set').each((set, element) => {
       const name = names[set];
       $(element)
@@ -119,33 +119,33 @@ export function openInventory(node: RedNode): void {
         .text(name === undefined ? '' : node._('inventory.set', { name }));
     });
     for (const property of CHECKED_PROPERTIES)
-      showError($(`[data-error="${property}"]`), checkInventory(node, findConfigInput(property).val(), property));
+      showError($(`[data-error="${property}"]`), checkInventory(node, findConfigDialogInput(property).val(), property));
     RED.tray.resize();
   };
-  for (const property of ['source', 'secrets', ...CHECKED_PROPERTIES]) findConfigInput(property).on('change input', show);
+  for (const property of ['source', 'secrets', ...CHECKED_PROPERTIES]) findConfigDialogInput(property).on('change input', show);
   show();
   void showDeployedState(node);
   $('#gateway-test-all').on('click', () => void testAllAppliances(node));
 }
 
 /** Creates signing keys for the sets that the node stores. */
-export function saveInventory(): void {
-  if (findConfigInput('secrets').val() !== 'folder' && findConfigInput('secrets').val() !== 'environment') {
-    const names = ['default', ...parseSetNames(String(findConfigInput('sets').val() ?? ''))];
+export function saveInventoryDialog(): void {
+  if (findConfigDialogInput('secrets').val() !== 'folder' && findConfigDialogInput('secrets').val() !== 'environment') {
+    const names = ['default', ...parseSetNames(String(findConfigDialogInput('sets').val() ?? ''))];
     for (const set of setNumbers.slice(0, names.length)) {
-      const input = findConfigInput(toCredentialName('signingKey', set));
+      const input = findConfigDialogInput(toCredentialName('signingKey', set));
       if (!input.val()) input.val(createSigningKey());
     }
   }
-  closeInventory();
+  closeInventoryDialog();
 }
 
-export function closeInventory(): void {
+export function closeInventoryDialog(): void {
   setEditedConfigNode(undefined);
 }
 
-export function inventoryLabel(node: RedNode): string {
-  return node.name || toPropertyText(node.file).split(/[\\/]/).pop() || node._('inventory.label');
+export function getInventoryLabel(node: RedNode): string {
+  return node.name || readTextProperty(node.file).split(/[\\/]/).pop() || node._('inventory.label');
 }
 
 /** Shows the number of deployed appliances, or the error in the file. */
@@ -154,7 +154,7 @@ async function showDeployedState(node: RedNode): Promise<void> {
   const answer = await postJson(node, 'gateway-inventory/list', { id: node.id });
   if (!answer.ok) return void renderMarkup(container, node._('inventory.not-deployed'));
   const tags = (answer.tags as { value: string; count: number }[]).map(({ value, count }) => `${value} (${count})`).join(', ');
-  const count = pluralized(node, 'inventory.there', Number(answer.total));
+  const count = formatPlural(node, 'inventory.there', Number(answer.total));
   const text = tags ? `${count} ${node._('inventory.tags', { tags })}` : count;
   renderMarkup(container, typeof answer.fault === 'string' ? `${answer.fault} ${text}` : text).toggleClass(
     'gateway-error',
@@ -173,9 +173,9 @@ interface TestRow {
 
 /** Collects the values of the dialog. Unchanged secrets are the placeholder of Node-RED. */
 function collectValues(node: RedNode): Record<string, unknown> {
-  const properties = Object.fromEntries(TESTED_PROPERTIES.map((property) => [property, readConfigText(property)]));
+  const properties = Object.fromEntries(TESTED_PROPERTIES.map((property) => [property, readConfigDialogText(property)]));
   const credentials = Object.fromEntries(
-    Object.keys(inventoryCredentials).map((name) => [name, String(findConfigInput(name).val() ?? '')]),
+    Object.keys(inventoryCredentials).map((name) => [name, String(findConfigDialogInput(name).val() ?? '')]),
   );
   return { id: node.id, ...properties, credentials, nodes: collectDraftNodes(properties['tls'], properties['proxy']) };
 }
@@ -197,7 +197,7 @@ async function testAllAppliances(node: RedNode): Promise<void> {
 function showTable(node: RedNode, container: JQuery, answer: Extract<ApiResult, { ok: true }>): void {
   const { total, well } = answer;
   $('<div class="gateway-note">')
-    .text(pluralized(node, 'inventory.tested', Number(total), { well: Number(well) }))
+    .text(formatPlural(node, 'inventory.tested', Number(total), { well: Number(well) }))
     .appendTo(container);
   const table = $('<table class="gateway-table">').appendTo(container);
   for (const { appliance, ok, code, message, system, same } of answer.rows as TestRow[]) {

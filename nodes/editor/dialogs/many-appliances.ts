@@ -1,36 +1,36 @@
 import { postJson } from '../api';
 import { labelTypedInput } from '../fields/row-elements';
-import { getCurrentValue } from '../dialog-state';
-import { createSuggestions, type InventoryList, type Suggestion } from './selection-suggestions';
-import { pluralized, isVariableReference, renderMarkup, showError, toPropertyText } from '../text';
+import { getDialogValue } from '../dialog-state';
+import { createSelectionSuggestions, type InventoryNamesAndTags, type SelectionSuggestion } from './selection-suggestions';
+import { formatPlural, isVariableReference, renderMarkup, showError, readTextProperty } from '../text';
 
 const COUNT_PROPERTIES = ['atOnce', 'canary', 'maxAppliances'];
 const SHARE_PROPERTIES = ['batch', 'maxFailures'];
-/** Values of a new node. The fold is open if a value differs from them. */
+/** Values of a new node. The section is open if a value differs from them. */
 const DEFAULTS: Record<string, string> = { atOnce: '16', canary: '', batch: '', maxFailures: '', maxAppliances: '', data: 'all' };
 
 const PROPERTIES = ['inventory', 'select', 'selectType', 'each', ...Object.keys(DEFAULTS)];
 
 /** Returns whether a node runs on an inventory, in its open dialog or as stored. */
 export function isForManyAppliances(node: RedNode): boolean {
-  const inventory = toPropertyText(getCurrentValue(node, 'inventory'));
+  const inventory = readTextProperty(getDialogValue(node, 'inventory'));
   return inventory !== '' && inventory !== '_ADD_';
 }
 
 export function checkInventoryChoice(node: RedNode, value: unknown): true | string {
   if (!isForManyAppliances(node)) return true;
-  const inventory = RED.nodes.node(toPropertyText(value));
+  const inventory = RED.nodes.node(readTextProperty(value));
   if (!inventory) return node._('many.check.gone');
   return inventory.valid === false ? node._('many.check.invalid') : true;
 }
 
-export function checkSelection(node: RedNode, value: unknown): true | string {
-  return !isForManyAppliances(node) || toPropertyText(value).trim() !== '' || node._('many.check.select');
+export function checkApplianceSelection(node: RedNode, value: unknown): true | string {
+  return !isForManyAppliances(node) || readTextProperty(value).trim() !== '' || node._('many.check.select');
 }
 
 /** Checks a rollout option: a number, or a percentage such as 10%. */
 export function checkRolloutOption(node: RedNode, value: unknown): true | string {
-  const text = toPropertyText(value).trim();
+  const text = readTextProperty(value).trim();
   return (
     !isForManyAppliances(node) ||
     text === '' ||
@@ -41,16 +41,16 @@ export function checkRolloutOption(node: RedNode, value: unknown): true | string
 }
 
 /** Shows the rows for many appliances when the checkbox is on, and calls `onChange` with its state. */
-export function openManyAppliances(node: RedNode, onChange: (many: boolean) => void): void {
+export function showManyAppliancesRows(node: RedNode, onChange: (many: boolean) => void): void {
   const box = $('#gateway-many').prop('checked', isForManyAppliances(node));
   const inventory = $('#node-input-inventory');
   const select = $('#node-input-select');
   for (const [property, defaultValue] of Object.entries(DEFAULTS))
     if (node[property] === undefined) $(`#node-input-${property}`).val(defaultValue);
-  openSelection(node, node._('many.selection'), () => getCurrentValue(node, 'inventory'));
+  createSelectionInput(node, node._('many.selection'), () => getDialogValue(node, 'inventory'));
   const check = (): void => {
     const isMany = box.prop('checked') === true;
-    showError($('.gateway-select-error'), isMany ? checkSelection(node, select.typedInput('value')) : true);
+    showError($('.gateway-select-error'), isMany ? checkApplianceSelection(node, select.typedInput('value')) : true);
     const error = [...COUNT_PROPERTIES, ...SHARE_PROPERTIES]
       .map((name) => checkRolloutOption(node, $(`#node-input-${name}`).val()))
       .find((verdict) => verdict !== true);
@@ -76,14 +76,14 @@ export function openManyAppliances(node: RedNode, onChange: (many: boolean) => v
   });
   for (const name of [...COUNT_PROPERTIES, ...SHARE_PROPERTIES]) $(`#node-input-${name}`).on('change input', check);
   const hasOwnSettings = Object.entries(DEFAULTS).some(
-    ([name, defaultValue]) => node[name] !== undefined && toPropertyText(node[name]) !== defaultValue,
+    ([name, defaultValue]) => node[name] !== undefined && readTextProperty(node[name]) !== defaultValue,
   );
   $('.gateway-pace').prop('open', hasOwnSettings || node.each === true);
   show();
 }
 
 /** Makes *Select* a typed input that suggests names and tags. Shared with the fleet package. */
-export function openSelection(node: RedNode, label: string, getInventory: () => unknown): void {
+export function createSelectionInput(node: RedNode, label: string, getInventory: () => unknown): void {
   const select = $('#node-input-select');
   const textType = { value: 'str', label, icon: 'fa fa-filter', autoComplete: createSuggester(node, getInventory) } as TypedInputType;
   select.typedInput({ types: [textType, 'msg', 'flow', 'global', 'env', 'jsonata'], typeField: '#node-input-selectType' });
@@ -94,7 +94,7 @@ export function openSelection(node: RedNode, label: string, getInventory: () => 
  * Clears the inventory of a node for one appliance, so that Node-RED does not count the inventory as used. Handwritten nodes get no new
  * properties from opening the dialog.
  */
-export function saveManyAppliances(node: RedNode): void {
+export function saveManyAppliancesRows(node: RedNode): void {
   if ($('#gateway-many').prop('checked') === true) return;
   $('#node-input-inventory').val('_ADD_');
   for (const property of PROPERTIES) if (node[property] === undefined) $(`#node-input-${property}`).removeAttr('id');
@@ -108,13 +108,13 @@ function guessInventory(): string | undefined {
 }
 
 function showMatches(node: RedNode): Promise<void> {
-  return showSelectionMatches(node, isForManyAppliances(node) ? getCurrentValue(node, 'inventory') : undefined);
+  return showSelectionMatches(node, isForManyAppliances(node) ? getDialogValue(node, 'inventory') : undefined);
 }
 
 /** Shows how many appliances of an inventory match *Select*, and the first five names. */
 export async function showSelectionMatches(node: RedNode, inventory: unknown): Promise<void> {
   const container = $('.gateway-matches, #gateway-matches');
-  const type = toPropertyText($('#node-input-selectType').val()) || 'str';
+  const type = readTextProperty($('#node-input-selectType').val()) || 'str';
   const select = $('#node-input-select').typedInput('value');
   if (inventory === undefined || type !== 'str' || select.trim() === '' || isVariableReference(select)) return void container.empty();
   const answer = await postJson(node, 'gateway-inventory/list', { id: inventory, select });
@@ -124,18 +124,18 @@ export async function showSelectionMatches(node: RedNode, inventory: unknown): P
   const more = Number(answer.selected) > names.length ? ' …' : '';
   renderMarkup(
     container,
-    `${pluralized(node, 'many.matches', Number(answer.total), { selected: Number(answer.selected) })} ${names.join(', ')}${more}`,
+    `${formatPlural(node, 'many.matches', Number(answer.total), { selected: Number(answer.selected) })} ${names.join(', ')}${more}`,
   );
 }
 
 /** Suggests names and tags for the word that the user types. */
 function createSuggester(node: RedNode, getInventory: () => unknown) {
-  return (text: string, done: (found: Suggestion[]) => void): void => {
+  return (text: string, done: (found: SelectionSuggestion[]) => void): void => {
     const [, prefix = '', negation = '', word = ''] = /^(.*?[\s|]|)(!?)([^\s|]*)$/.exec(text) ?? [];
     void postJson(node, 'gateway-inventory/list', { id: getInventory(), search: word.startsWith('tag:') ? '' : word }).then((answer) => {
       if (!answer.ok) return done([]);
       done(
-        createSuggestions(word, answer as unknown as InventoryList).map(({ value, label }) => ({
+        createSelectionSuggestions(word, answer as unknown as InventoryNamesAndTags).map(({ value, label }) => ({
           value: `${prefix}${negation}${value}`,
           label,
         })),

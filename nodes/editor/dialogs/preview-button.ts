@@ -1,8 +1,8 @@
-import { toApplianceReference, postToAppliance, getToolErrorHeading } from '../api';
+import { toApplianceReference, postToAppliance, getFieldToolErrorHeading } from '../api';
 import type { PreviewOptions } from '../panels/types';
 import type { ValueSources } from '../fields/value-types';
-import { getCurrentValue } from '../dialog-state';
-import { getAreaName, getAllFields, findOperation, getOperations, type FieldInfo } from '../operation-table';
+import { getDialogValue } from '../dialog-state';
+import { getAreaName, getFieldsOfAllOperations, findOperation, getOperations, type FieldInfo } from '../operation-table';
 import { loadPanels } from '../fields/field-tools';
 
 /** Connects the buttons *Preview* and *Try now* with the values of the dialog. */
@@ -26,8 +26,8 @@ function createOptions(node: RedNode, getValueSources: () => ValueSources, route
     body: () => ({
       id: node.id,
       type: node.type,
-      operation: getCurrentValue(node, 'operation'),
-      operationType: getCurrentValue(node, 'operationType'),
+      operation: getDialogValue(node, 'operation'),
+      operationType: getDialogValue(node, 'operationType'),
       allowDestroy: $('#node-input-allowDestroy').prop('checked') === true,
       fields: getValueSources(),
     }),
@@ -39,7 +39,7 @@ function createOptions(node: RedNode, getValueSources: () => ValueSources, route
       if (appliance) return postToAppliance(node, route, { ...body, appliance });
       return Promise.resolve({ ok: false, code: 'BAD_CONFIG', message: node._('check.appliance-missing') });
     },
-    heading: (dialogNode, error) => getToolErrorHeading(dialogNode, error, route),
+    heading: (dialogNode, error) => getFieldToolErrorHeading(dialogNode, error, route),
   };
 }
 
@@ -50,10 +50,10 @@ export function clearPreview(): void {
 
 /** Creates a message with an example value for each field that comes from the message. */
 function createSampleMessage(node: RedNode, entries: ValueSources): Record<string, unknown> {
-  const [operation, type] = [getCurrentValue(node, 'operation'), getCurrentValue(node, 'operationType')];
+  const [operation, type] = [getDialogValue(node, 'operation'), getDialogValue(node, 'operationType')];
   const selectedOperation = findOperation(node, operation, type);
   const message: Record<string, unknown> = { payload: {} };
-  for (const [name, field] of Object.entries(selectedOperation?.fields ?? getAllFields(node))) {
+  for (const [name, field] of Object.entries(selectedOperation?.fields ?? getFieldsOfAllOperations(node))) {
     const entry = entries[name];
     if (entry?.type === 'msg') setByPath(message, entry.value, parseExample(field));
     else if (!entry && field.required && !field.guard) setByPath(message, `payload.${name}`, parseExample(field));

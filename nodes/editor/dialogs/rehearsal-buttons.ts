@@ -1,11 +1,11 @@
 import { postToAppliance } from '../api';
-import { findConfigInput } from '../dialog-state';
+import { findConfigDialogInput } from '../dialog-state';
 import { showError } from '../text';
 
 /** Shows the buttons of the copy while the deployed appliance rehearses with the folder of the dialog, and what *Test connection* reaches. */
 export function attachRehearsalButtons(node: RedNode): void {
   const showButtons = (): void => {
-    const folder = String(findConfigInput('rehearsal').val() ?? '').trim();
+    const folder = String(findConfigDialogInput('rehearsal').val() ?? '').trim();
     $('.gateway-rehearsal').toggle(folder !== '' && folder === node.rehearsal && node.changed !== true);
     const reachesAddress = folder === '' && typeof node.rehearsal === 'string' && node.rehearsal.trim() !== '';
     $('.gateway-test-target')
@@ -13,7 +13,7 @@ export function attachRehearsalButtons(node: RedNode): void {
       .toggleClass('gateway-warning', reachesAddress)
       .text(node._(reachesAddress ? 'rehearsal.tests-address' : 'rehearsal.tests-copy'));
   };
-  findConfigInput('rehearsal').on('change input', showButtons);
+  findConfigDialogInput('rehearsal').on('change input', showButtons);
   showButtons();
   $('#gateway-rehearsal-reset').on('click', () => void act(node, 'reset'));
   $('#gateway-rehearsal-compare').on('click', (event) => {

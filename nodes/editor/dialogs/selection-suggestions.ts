@@ -1,14 +1,14 @@
-export interface Suggestion {
+export interface SelectionSuggestion {
   value: string;
   label: string;
 }
-export interface InventoryList {
+export interface InventoryNamesAndTags {
   readonly tags: readonly { value: string; count: number }[];
   readonly entries: readonly { value: string }[];
 }
 
 /** Returns the tags with their counts, and the names. Names with spaces are quoted. */
-export function createSuggestions(word: string, { tags, entries }: InventoryList): Suggestion[] {
+export function createSelectionSuggestions(word: string, { tags, entries }: InventoryNamesAndTags): SelectionSuggestion[] {
   const matchingTags = tags
     .map(({ value, count }) => ({ value: `tag:${value}`, label: `tag:${value} (${count})` }))
     .filter(({ value }) => value.startsWith(word));

@@ -1,4 +1,4 @@
-import { hasArea, getFormParts, getCredentialFields } from '../operation-table';
+import { hasArea, getSharedFormParts, getCredentialFields } from '../operation-table';
 
 /** Fills the template of each action node from the one shared form. Node-RED reads a template when its dialog opens. */
 export function fillFormTemplates(): void {
@@ -12,7 +12,7 @@ const FIELDS_TAG = '<div class="gateway-fields">';
 
 /** Builds the form as text, because a page has twenty types and opens few dialogs. */
 function createForm(type: string): string {
-  const parts: readonly string[] = getFormParts(type);
+  const parts: readonly string[] = getSharedFormParts(type);
   // Node-RED itself reads and stores these inputs. Field rows are created when the dialog opens.
   const secrets = getCredentialFields(type).map((name) => `<input type="password" class="gateway-hidden" id="node-input-${name}">`);
   return ($('#gateway-action-form').html() ?? '')

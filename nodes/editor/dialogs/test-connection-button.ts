@@ -1,15 +1,15 @@
 import { postToAppliance, APPLIANCE_CREDENTIALS, collectDraftNodes, getErrorHeading, APPLIANCE_PROPERTIES } from '../api';
-import { findConfigInput, readConfigText } from '../dialog-state';
+import { findConfigDialogInput, readConfigDialogText } from '../dialog-state';
 import { loadPanels } from '../fields/field-tools';
 
 /** Collects the values of the dialog. Unchanged secrets are the placeholder of Node-RED. */
 function collectValues(node: RedNode): Record<string, unknown> {
   return {
     id: node.id,
-    ...Object.fromEntries(APPLIANCE_PROPERTIES.map((property) => [property, readConfigText(property)])),
-    dryRun: findConfigInput('dryRun').prop('checked') === true,
-    credentials: Object.fromEntries(APPLIANCE_CREDENTIALS.map((name) => [name, String(findConfigInput(name).val() ?? '')])),
-    nodes: collectDraftNodes(readConfigText('tls'), readConfigText('proxy')),
+    ...Object.fromEntries(APPLIANCE_PROPERTIES.map((property) => [property, readConfigDialogText(property)])),
+    dryRun: findConfigDialogInput('dryRun').prop('checked') === true,
+    credentials: Object.fromEntries(APPLIANCE_CREDENTIALS.map((name) => [name, String(findConfigDialogInput(name).val() ?? '')])),
+    nodes: collectDraftNodes(readConfigDialogText('tls'), readConfigDialogText('proxy')),
   };
 }
 

@@ -1,4 +1,4 @@
-import { FieldTools, type ToolTarget } from '../fields/field-tools';
+import { FieldTools, type FieldToolTarget } from '../fields/field-tools';
 
 /** The filter as a field with the builder of *End matching sessions*. */
 export function addFilterBuilder(node: RedNode): FieldTools {
@@ -8,7 +8,7 @@ export function addFilterBuilder(node: RedNode): FieldTools {
     () => ({}),
     () => undefined,
   );
-  const target: ToolTarget = {
+  const target: FieldToolTarget = {
     name: 'filter',
     element: input.closest('.gateway-row'),
     textBox: input,

@@ -1,8 +1,8 @@
 import { addFilterBuilder } from './watch-filter';
 import type { FieldTools } from '../fields/field-tools';
 import { labelFormButtons } from '../fields/row-elements';
-import { getCurrentValue, setEditedNode } from '../dialog-state';
-import { isVariableReference, renderMarkup, showError, toPropertyText } from '../text';
+import { getDialogValue, setEditedNode } from '../dialog-state';
+import { isVariableReference, renderMarkup, showError, readTextProperty } from '../text';
 
 const WATCH_KINDS = ['sessions', 'health', 'system', 'cluster', 'license', 'certificate', 'configuration', 'audit'];
 /** The kinds of watch that use a property, as in the rows of the form. */
@@ -15,8 +15,8 @@ const KINDS_BY_PROPERTY: Record<string, readonly string[]> = {
 /** Checks a property of a watch. Properties of an unselected kind are always valid. */
 export function checkWatch(node: RedNode, value: unknown, property: string): true | string {
   const kinds = KINDS_BY_PROPERTY[property];
-  if (kinds && !kinds.includes(toPropertyText(getCurrentValue(node, 'watch')))) return true;
-  const text = toPropertyText(value).trim();
+  if (kinds && !kinds.includes(readTextProperty(getDialogValue(node, 'watch')))) return true;
+  const text = readTextProperty(value).trim();
   if (isVariableReference(text)) return true;
   switch (property) {
     case 'every':
@@ -44,7 +44,7 @@ function isNonEmptyJson(text: string, isList: boolean): boolean {
 let openTools: FieldTools | undefined;
 
 /** Shows the rows for the selected kind, and the error below each input. */
-export function openWatch(node: RedNode): void {
+export function openWatchDialog(node: RedNode): void {
   setEditedNode(node);
   labelFormButtons();
   openTools = addFilterBuilder(node);
@@ -80,12 +80,12 @@ export function openWatch(node: RedNode): void {
   show();
 }
 
-export function closeWatch(): void {
+export function closeWatchDialog(): void {
   openTools?.close();
   setEditedNode(undefined);
 }
 
-export function watchLabel(node: RedNode): string {
+export function getWatchLabel(node: RedNode): string {
   return node.name || node._(`watch.title.${getWatchKind(node)}`);
 }
 
@@ -93,6 +93,6 @@ export function watchLabel(node: RedNode): string {
 const defaultIntervalFor = (kind: string): string => ({ configuration: '3600', audit: '86400' })[kind] ?? '60';
 
 function getWatchKind(node: RedNode): string {
-  const kind = toPropertyText(node.watch);
+  const kind = readTextProperty(node.watch);
   return WATCH_KINDS.includes(kind) ? kind : 'sessions';
 }

@@ -1,12 +1,12 @@
-import { getToolNames, type FieldTools, type ToolTarget } from './field-tools';
+import { getToolNames, type FieldTools, type FieldToolTarget } from './field-tools';
 import { checkField } from './field-validator';
-import { createRow, labelControls, labelRow, type RowElements } from './row-elements';
+import { createFieldRowElements, labelRowButtons, labelFieldRow, type RowElements } from './row-elements';
 import { DEFAULT_VALUE_TYPE, getValueTypes, type ValueSource } from './value-types';
 import { getAreaName, type FieldInfo } from '../operation-table';
 import { renderMarkup, showError } from '../text';
 
 /** One row of the dialog: a typed input whose first type shows the default source of the field. */
-export class FieldRow implements ToolTarget {
+export class FieldRow implements FieldToolTarget {
   private readonly elements: RowElements;
   private readonly input: JQuery;
   /** The Node-RED input for the credential of a secret field. */
@@ -30,7 +30,7 @@ export class FieldRow implements ToolTarget {
     private readonly onChange: () => void,
     private readonly tools: FieldTools,
   ) {
-    this.elements = createRow(node, name, () => this.reset());
+    this.elements = createFieldRowElements(node, name, () => this.reset());
     this.input = this.elements.input;
     this.credentialInput = $(`#node-input-${name}.gateway-hidden`);
     this.secret = String(this.credentialInput.val() ?? '');
@@ -55,7 +55,7 @@ export class FieldRow implements ToolTarget {
   show(field: FieldInfo, parent: JQuery): void {
     this.field = field;
     this.elements.container.appendTo(parent).show();
-    labelRow(this.elements, field, this.label(field), this.node._('action.required'));
+    labelFieldRow(this.elements, field, this.label(field), this.node._('action.required'));
     renderMarkup(this.elements.note, this.node._(`${getAreaName(this.node)}.${field.text}.help`));
     const entry = this.valueSource && getValueTypes(field).includes(this.valueSource.type) ? this.valueSource : undefined;
     this.withoutEvents(() => {
@@ -72,7 +72,7 @@ export class FieldRow implements ToolTarget {
   setDefault(text: string): void {
     this.defaultText = text;
     this.elements.container.find('.gateway-default').text(text).attr('title', text);
-    if (this.field) labelControls(this.elements.container, this.label(this.field));
+    if (this.field) labelRowButtons(this.elements.container, this.label(this.field));
   }
 
   /** Returns the entry to store in `fields`; undefined for the default. A secret is never part of it. */
@@ -129,7 +129,7 @@ export class FieldRow implements ToolTarget {
     this.elements.container.find('.red-ui-typedInput-value-label [tabindex]').trigger('focus');
   }
 
-  /** Handles a click or a key on the default text. Tab and modifier keys do nothing. */
+  /** Turns the row into a literal after a click or a key on the default text. Tab and modifier keys do nothing. */
   private handleDefaultEvent(event: JQuery.TriggeredEvent): void {
     const { key = '', ctrlKey, metaKey, altKey } = event;
     const isKey = event.type === 'keydown';
@@ -192,7 +192,7 @@ export class FieldRow implements ToolTarget {
     if (!this.field) return;
     this.refreshCheckbox(this.field);
     this.tools.checkFolder(this);
-    labelControls(this.elements.container, this.label(this.field));
+    labelRowButtons(this.elements.container, this.label(this.field));
   }
 
   private refreshCheckbox(field: FieldInfo): void {

@@ -1,18 +1,18 @@
-import { toApplianceReference, postToAppliance, getToolErrorHeading } from '../api';
-import type { Panels, OpenPanel, PanelOptions, PanelTarget } from '../panels/types';
+import { toApplianceReference, postToAppliance, getFieldToolErrorHeading } from '../api';
+import type { Panels, OpenedPanel, PanelOptions, PanelTarget } from '../panels/types';
 import { isScriptRequested, loadScript } from '../load-script';
 import { createToolButton } from '../text';
-import { getAllFields, getAreaName, type FieldInfo } from '../operation-table';
+import { getFieldsOfAllOperations, getAreaName, type FieldInfo } from '../operation-table';
 
 /** A field that tools can fill. */
-export interface ToolTarget extends PanelTarget {
+export interface FieldToolTarget extends PanelTarget {
   readonly currentField: FieldInfo | undefined;
-  /** Turns a field with the default source into a literal value. */
+  /** Changes a field from its default source, a message property, to a literal value. */
   startLiteral(): void;
 }
 
 /** A tool that helps to fill a field. Its panel is loaded on first use. */
-export type ToolName = 'pick' | 'known' | 'tree' | 'filter' | 'current' | 'folder';
+type ToolName = 'pick' | 'known' | 'tree' | 'filter' | 'current' | 'folder';
 
 const ICONS: Record<ToolName, string> = {
   pick: 'fa-search',
@@ -44,7 +44,7 @@ export async function loadPanels(): Promise<Panels> {
 
 /** The tools of one open dialog. At most one panel is open. */
 export class FieldTools {
-  private openTool: { target: ToolTarget; panel: OpenPanel } | undefined;
+  private openTool: { target: FieldToolTarget; panel: OpenedPanel } | undefined;
 
   /**
    * `getLiteralTexts` returns the texts of the other rows by field name. `getBodyTarget` returns the row with the new content of a
@@ -57,7 +57,7 @@ export class FieldTools {
     private readonly onFilled: () => void = () => undefined,
   ) {}
 
-  button(tool: ToolName, target: ToolTarget): JQuery {
+  button(tool: ToolName, target: FieldToolTarget): JQuery {
     const button = createToolButton(ICONS[tool], this.node._(`tool.${tool}`), () => {
       if (this.openTool?.target === target && tool !== 'current') this.close();
       else if ((tool !== 'pick' && tool !== 'known') || target.get()) void this.startTool(tool, target);
@@ -68,31 +68,31 @@ export class FieldTools {
   }
 
   /** Opens the picker of a row that a click turned into a literal value. */
-  onLiteralStarted(target: ToolTarget): void {
+  onLiteralStarted(target: FieldToolTarget): void {
     const tool =
       target.currentField &&
       getToolNames(target.currentField).find((name) => name === 'pick' || name === 'known' || name === 'filter' || name === 'folder');
     if (tool) void this.startTool(tool, target);
   }
 
-  hasPicker(target: ToolTarget): boolean {
+  hasPicker(target: FieldToolTarget): boolean {
     return target.currentField !== undefined && getToolNames(target.currentField).some((name) => name !== 'current');
   }
 
   /** Opens the picker of a row that has no value. */
-  startPicker(target: ToolTarget): void {
+  startPicker(target: FieldToolTarget): void {
     if (target.currentField && getToolNames(target.currentField).includes('tree')) void this.startTool('tree', target);
     else target.startLiteral();
   }
 
   /** Loads the panels early for users who have the permission to use them. */
-  preload(target: ToolTarget): void {
+  preload(target: FieldToolTarget): void {
     if (target.currentField && getToolNames(target.currentField).length > 0 && RED.user.hasPermission('gateway-appliance.write'))
       loadPanels().catch(() => undefined);
   }
 
   /** Shows whether the folder in a row exists. */
-  checkFolder(target: ToolTarget): void {
+  checkFolder(target: FieldToolTarget): void {
     if (target.currentField?.editor !== 'folder' || !RED.user.hasPermission('gateway-appliance.write')) return;
     const options = {
       node: this.node,
@@ -115,7 +115,7 @@ export class FieldTools {
     this.openTool = undefined;
   }
 
-  private async startTool(tool: ToolName, target: ToolTarget): Promise<void> {
+  private async startTool(tool: ToolName, target: FieldToolTarget): Promise<void> {
     this.close();
     const field = target.currentField;
     if (!field) return;
@@ -127,7 +127,7 @@ export class FieldTools {
         field,
         ...bindToAppliance(this.node),
         postLocal: (route, body) => postToAppliance(this.node, route, body),
-        heading: getToolErrorHeading,
+        heading: getFieldToolErrorHeading,
         getFieldLabel: (name) => getFieldLabel(this.node, name),
         getLiteralTexts: this.getLiteralTexts,
         getBodyTarget: this.getBodyTarget,
@@ -159,6 +159,6 @@ function bindToAppliance(node: RedNode): Pick<PanelOptions, 'post' | 'applianceK
 }
 
 function getFieldLabel(node: RedNode, name: string): string | undefined {
-  const field = getAllFields(node)[name];
+  const field = getFieldsOfAllOperations(node)[name];
   return field && node._(`${getAreaName(node)}.${field.text}.label`);
 }

@@ -1,5 +1,5 @@
 import { parseSessionFilter } from '../../../src/areas/sessions/session-filter';
-import { isOutOfRange, matchesRule } from '../../../src/model/rules';
+import { isNumberOutOfRange, matchesTextFormat } from '../../../src/model/rules';
 import type { FieldInfo } from '../operation-table';
 import { isVariableReference } from '../text';
 import { getValueTypes, type ValueSource } from './value-types';
@@ -32,7 +32,7 @@ function checkChoice(node: RedNode, field: FieldInfo, value: string): string | u
 }
 
 function checkRule(node: RedNode, { rule }: FieldInfo, value: string): string | undefined {
-  return rule === undefined || matchesRule(rule, value) ? undefined : node._(`check.rule-${rule}`);
+  return rule === undefined || matchesTextFormat(rule, value) ? undefined : node._(`check.rule-${rule}`);
 }
 
 /** Returns the error message of the runtime for this filter. */
@@ -46,7 +46,7 @@ function findFilterError(filter: JsonObject): string | undefined {
 }
 
 function checkRange(node: RedNode, { range }: FieldInfo, value: number): string | undefined {
-  return !isOutOfRange(range, value) ? undefined : node._(`check.${range}`);
+  return !isNumberOutOfRange(range, value) ? undefined : node._(`check.${range}`);
 }
 
 function checkShape(node: RedNode, field: FieldInfo, value: unknown): string | undefined {

@@ -36,7 +36,7 @@ function getFieldIcon(field: FieldInfo): string {
 }
 
 /** Creates the row of a field at the end of the form. */
-export function createRow(node: RedNode, name: string, onReset: () => void): RowElements {
+export function createFieldRowElements(node: RedNode, name: string, onReset: () => void): RowElements {
   const id = `gateway-field-${name}`;
   const row = {
     container: $('<div class="form-row gateway-row gateway-field">').attr('data-field', name),
@@ -54,7 +54,7 @@ export function createRow(node: RedNode, name: string, onReset: () => void): Row
 }
 
 /** Labels the row and marks a required field in words. */
-export function labelRow({ container, label, input }: RowElements, field: FieldInfo, text: string, requiredText: string): void {
+export function labelFieldRow({ container, label, input }: RowElements, field: FieldInfo, text: string, requiredText: string): void {
   label
     .find('.fa')
     .attr('class', `fa ${getFieldIcon(field)}`)
@@ -70,7 +70,7 @@ export function labelRow({ container, label, input }: RowElements, field: FieldI
 }
 
 /** Names the buttons of Node-RED for screen readers: the label of the field and the current value. */
-export function labelControls(row: JQuery, label: string): void {
+export function labelRowButtons(row: JQuery, label: string): void {
   const type = row.find('.red-ui-typedInput-type-select');
   type.attr('aria-label', `${label}: ${type.attr('title') ?? ''}`);
   const option = row.find('.red-ui-typedInput-option-trigger');
@@ -92,7 +92,7 @@ export function labelTypedInput(input: JQuery): void {
   const label = row.children('label');
   const updateLabels = (): void => {
     const text = readLabelText(label);
-    labelControls(row, text);
+    labelRowButtons(row, text);
     const textBox = row.find('.red-ui-typedInput-input').attr({ id: `${id}-value`, 'aria-label': text });
     row.find('.red-ui-typedInput-option-trigger').attr('id', `${id}-choice`);
     const isMenu = [textBox, textBox.parent()].some((part) => part.css('display') === 'none');

@@ -1,9 +1,9 @@
-import { compareDesired } from '../../../src/change/compare';
-import type { OpenPanel, PanelOptions } from './types';
-import { pluralized, renderMarkup } from '../text';
+import { compareWithDesired } from '../../../src/change/compare';
+import type { OpenedPanel, PanelOptions } from './types';
+import { formatPlural, renderMarkup } from '../text';
 
 /** Loads the current resource into an empty body, or shows the differences to a filled one below the field. */
-export function openCurrentComparison(options: PanelOptions): OpenPanel {
+export function openCurrentComparison(options: PanelOptions): OpenedPanel {
   const { node, target } = options;
   const panel = $('<div class="gateway-panel gateway-difference" role="status" aria-live="polite">');
   let closeListener = (): void => undefined;
@@ -57,9 +57,9 @@ async function loadCurrent(options: PanelOptions, panel: JQuery): Promise<void> 
 }
 
 function renderDifferences(node: RedNode, panel: JQuery, current: Record<string, unknown>, body: Record<string, unknown>): void {
-  const { diff } = compareDesired('', body, current);
+  const { diff } = compareWithDesired('', body, current);
   const unknown = Object.keys(body).filter((key) => !(key in current));
-  panel.empty().append($('<b>').text(diff.length === 0 ? node._('current.same') : pluralized(node, 'current.differs', diff.length)));
+  panel.empty().append($('<b>').text(diff.length === 0 ? node._('current.same') : formatPlural(node, 'current.differs', diff.length)));
   for (const { field, before, after } of diff) {
     const line = $('<div>').append(
       $('<code>').text(field),

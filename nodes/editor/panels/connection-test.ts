@@ -2,7 +2,7 @@ import type { ApiResult } from '../api';
 import { findPollingSeconds } from './polling-interval';
 import { trustCertificate, type TrustProposal } from './trust-certificate';
 import { describePin } from './pin-appliance';
-import { pluralized, renderMarkup } from '../text';
+import { formatPlural, renderMarkup } from '../text';
 import type { ConnectionTestOptions } from './types';
 
 interface CertificateInfo {
@@ -13,7 +13,7 @@ interface CertificateInfo {
   'valid-to': string;
 }
 
-interface UntrustedChain {
+interface UntrustedCertificateChain {
   chain: CertificateInfo[];
   names: string[];
   trust?: TrustProposal;
@@ -112,7 +112,7 @@ function showAccount({ node, getValues }: ConnectionTestOptions, box: ResultBox,
   const pollingSeconds = findPollingSeconds(node.id);
   const isTooShort = pollingSeconds !== undefined && pollingSeconds > idle * 60;
   box.text(
-    pluralized(node, isTooShort ? 'test.idle.short' : 'test.idle.limit', idle, { every: pollingSeconds ?? 0 }),
+    formatPlural(node, isTooShort ? 'test.idle.short' : 'test.idle.limit', idle, { every: pollingSeconds ?? 0 }),
     isTooShort ? 'gateway-warning' : '',
   );
 }
@@ -121,18 +121,18 @@ function showFailure(options: ConnectionTestOptions, box: ResultBox, answer: Api
   const { node, heading } = options;
   box.title('gateway-bad', 'fa-times-circle', heading(node, answer));
   box.text(answer.message);
-  const { shown } = answer as { shown?: UntrustedChain };
+  const { shown } = answer as { shown?: UntrustedCertificateChain };
   if (shown) showChain(options, box, shown);
   else if (answer.code === 'TLS') box.text(node._('test.advice-tls'));
   box.reveal();
 }
 
 /** Shows the certificate chain, so that a person can compare fingerprints. */
-function showChain(options: ConnectionTestOptions, box: ResultBox, { chain, names, trust, hinders }: UntrustedChain): void {
+function showChain(options: ConnectionTestOptions, box: ResultBox, { chain, names, trust, hinders }: UntrustedCertificateChain): void {
   const { node, undoSteps } = options;
   const list = $('<ol class="gateway-chain">');
   for (const { subject, issuer, fingerprint256, days, 'valid-to': until } of chain) {
-    const validity = pluralized(node, days < 0 ? 'trust.expired' : 'trust.days', Math.abs(days), { until: until.slice(0, 10) });
+    const validity = formatPlural(node, days < 0 ? 'trust.expired' : 'trust.days', Math.abs(days), { until: until.slice(0, 10) });
     const lines = [node._('trust.issuer', { issuer: issuer === subject ? node._('trust.itself') : issuer }), validity];
     const item = $('<li>').append($('<b>').text(subject), ...lines.map((line) => $('<div>').text(line)));
     item.append($('<div>').text(node._('trust.fingerprint')), $('<code>').text(fingerprint256)).appendTo(list);

@@ -1,44 +1,44 @@
 import {
-  createCondition,
-  FIELDS,
-  AGE,
+  createFilterCondition,
+  FILTER_FIELDS,
+  SESSION_AGE_FIELD,
   getLookupKind,
-  getOperators,
+  getFilterOperators,
   isCompleteList,
-  parseConditions,
-  splitList,
-  toFilter,
-  type Condition,
-  type LookupKind,
-  type Operator,
+  parseFilterConditions,
+  splitTextList,
+  toSessionFilter,
+  type FilterCondition,
+  type FilterLookupKind,
+  type FilterOperator,
 } from './filter-conditions';
-import type { OpenPanel, PanelOptions, PanelTarget } from './types';
+import type { OpenedPanel, PanelOptions, PanelTarget } from './types';
 import { openValuePicker } from './value-picker';
-import { createToolButton, pluralized } from '../text';
+import { createToolButton, formatPlural } from '../text';
 
 /** Pause in typing after which the count starts. */
 const COUNT_PAUSE_MS = 400;
 
 /** Shows the filter as rows of field, operator, and value instead of JSON. */
-export function openFilterBuilder(options: PanelOptions): OpenPanel {
-  const conditions = parseConditions(parseFilter(options.target.get()?.value));
-  if (conditions) return new FilterBuilder(options, conditions.length > 0 ? conditions : [createCondition('active-user-name')]);
+export function openFilterBuilder(options: PanelOptions): OpenedPanel {
+  const conditions = parseFilterConditions(parseFilter(options.target.get()?.value));
+  if (conditions) return new FilterBuilder(options, conditions.length > 0 ? conditions : [createFilterCondition('active-user-name')]);
   RED.notify(options.node._('filter.only-json'), 'warning');
   return { close: () => undefined, onClosed: () => undefined };
 }
 
-class FilterBuilder implements OpenPanel {
+class FilterBuilder implements OpenedPanel {
   private readonly line: JQuery;
   private readonly panel = $('<div class="gateway-panel gateway-filter" role="group">');
   private readonly count = $('<span class="gateway-filter-count" role="status" aria-live="polite">');
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** The open list of values. */
-  private picker: { list: OpenPanel; textBox: JQuery } | undefined;
+  private picker: { list: OpenedPanel; textBox: JQuery } | undefined;
   private closeListener = (): void => undefined;
 
   constructor(
     private readonly options: PanelOptions,
-    private readonly conditions: Condition[],
+    private readonly conditions: FilterCondition[],
   ) {
     const { element } = options.target;
     this.line = element.find('.gateway-input');
@@ -68,7 +68,9 @@ class FilterBuilder implements OpenPanel {
     for (const condition of this.conditions) this.createRow(condition).appendTo(this.panel);
     const add = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._('filter.add'));
     add.on('click', () => {
-      this.conditions.push(createCondition(FIELDS.find((field) => this.conditions.every((one) => one.field !== field)) ?? AGE));
+      this.conditions.push(
+        createFilterCondition(FILTER_FIELDS.find((field) => this.conditions.every((one) => one.field !== field)) ?? SESSION_AGE_FIELD),
+      );
       this.draw();
     });
     const json = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._('filter.json'));
@@ -79,34 +81,34 @@ class FilterBuilder implements OpenPanel {
   }
 
   private store(): void {
-    this.options.target.set('json', JSON.stringify(toFilter(this.conditions)));
+    this.options.target.set('json', JSON.stringify(toSessionFilter(this.conditions)));
     this.updateCount();
   }
 
   private updateCount(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void showCount(this.options, toFilter(this.conditions), this.count), COUNT_PAUSE_MS);
+    this.timer = setTimeout(() => void showCount(this.options, toSessionFilter(this.conditions), this.count), COUNT_PAUSE_MS);
   }
 
-  private createRow(condition: Condition): JQuery {
+  private createRow(condition: FilterCondition): JQuery {
     const { node } = this.options;
     const row = $('<div class="gateway-condition">');
     const usedFields = this.conditions.map(({ field }) => field).filter((name) => name !== condition.field);
-    const fields = FIELDS.filter((name) => !usedFields.includes(name));
+    const fields = FILTER_FIELDS.filter((name) => !usedFields.includes(name));
     const field = createSelect(fields, condition.field, node._('filter.field'), (name) => node._(`filter.name.${name}`));
     // The key of the record, as in the JSON.
     field.attr('title', condition.field).on('change', () => {
       condition.field = String(field.val());
-      const operators = getOperators(condition.field);
+      const operators = getFilterOperators(condition.field);
       if (!operators.includes(condition.operator)) condition.operator = operators[0] ?? 'is';
       this.store();
       this.draw();
     });
-    const operator = createSelect(getOperators(condition.field), condition.operator, node._('filter.operator'), (name) =>
+    const operator = createSelect(getFilterOperators(condition.field), condition.operator, node._('filter.operator'), (name) =>
       node._(`filter.is.${name}`),
     );
     operator.on('change', () => {
-      condition.operator = String(operator.val()) as Operator;
+      condition.operator = String(operator.val()) as FilterOperator;
       this.store();
       this.draw();
     });
@@ -133,7 +135,7 @@ class FilterBuilder implements OpenPanel {
   }
 
   /** Opens the list that a field of the dialog with such a value has. */
-  private togglePicker(condition: Condition, kind: LookupKind, row: JQuery, textBox: JQuery): void {
+  private togglePicker(condition: FilterCondition, kind: FilterLookupKind, row: JQuery, textBox: JQuery): void {
     const previous = this.picker;
     previous?.list.close();
     if (previous?.textBox === textBox) return;
@@ -152,7 +154,7 @@ class FilterBuilder implements OpenPanel {
 }
 
 /** The input of a condition, as the value picker uses it. A list of values ends with the one that the user types. */
-function createConditionTarget(condition: Condition, element: JQuery, textBox: JQuery, title: string): PanelTarget {
+function createConditionTarget(condition: FilterCondition, element: JQuery, textBox: JQuery, title: string): PanelTarget {
   const isList = condition.operator === 'any';
   const initialValue = condition.value;
   const isTyping = (): boolean => condition.value !== initialValue && !/,\s*$/.test(condition.value);
@@ -163,7 +165,7 @@ function createConditionTarget(condition: Condition, element: JQuery, textBox: J
     textBox,
     get: () => {
       if (!isList) return { type: 'str', value: condition.value };
-      const values = splitList(condition.value);
+      const values = splitTextList(condition.value);
       return { type: 'json', value: JSON.stringify(isTyping() ? values.slice(0, -1) : values) };
     },
     set: (type, value) => {
@@ -171,14 +173,14 @@ function createConditionTarget(condition: Condition, element: JQuery, textBox: J
       textBox.val(text).trigger('input');
     },
     getSearch: () => {
-      if (isList) return isTyping() ? (splitList(condition.value).at(-1) ?? '') : '';
+      if (isList) return isTyping() ? (splitTextList(condition.value).at(-1) ?? '') : '';
       return condition.value === initialValue ? '' : condition.value;
     },
   };
 }
 
-/** The examples are names of users, an age and a network. */
-function hasHint({ field, operator }: Condition): boolean {
+/** Whether the input of a condition shows examples: user names, an age or a network. */
+function hasHint({ field, operator }: FilterCondition): boolean {
   return field === 'active-user-name' || operator === 'network' || operator === 'older';
 }
 
@@ -196,7 +198,7 @@ async function showCount({ node, post }: PanelOptions, filter: Record<string, un
   place.text(node._('filter.counting'));
   const answer = await post('count', { filter });
   if (place.data('asked') !== asked) return;
-  place.text(answer.ok ? pluralized(node, 'filter.matches', Number(answer['matching'])) : answer.message);
+  place.text(answer.ok ? formatPlural(node, 'filter.matches', Number(answer['matching'])) : answer.message);
 }
 
 function parseFilter(json: string | undefined): unknown {

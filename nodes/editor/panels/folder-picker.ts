@@ -1,6 +1,6 @@
-import { parseEnvReference } from '../../common/rules';
+import { parseVariableReference } from '../../common/rules';
 import type { ApiResult } from '../api';
-import type { FolderCheckOptions, OpenPanel, PanelOptions } from './types';
+import type { FolderCheckOptions, OpenedPanel, PanelOptions } from './types';
 
 /** The answer of the route `folders`. */
 interface FolderListing {
@@ -16,13 +16,13 @@ interface FolderListing {
 const CHECK_PAUSE_MS = 400;
 
 /** Browses the folders below the user directory of Node-RED. Each step writes the path into the field. */
-export function openFolderPicker(options: PanelOptions): OpenPanel {
+export function openFolderPicker(options: PanelOptions): OpenedPanel {
   const picker = new FolderPicker(options);
   void picker.show(readPath(options) ?? '', false);
   return picker;
 }
 
-class FolderPicker implements OpenPanel {
+class FolderPicker implements OpenedPanel {
   private readonly panel = $('<div class="gateway-panel gateway-folders" role="group">');
   private readonly crumbs = $('<div class="gateway-crumbs">');
   private readonly list = $('<div class="gateway-folder-list">');
@@ -146,6 +146,6 @@ function renderState({ node }: FolderCheckOptions, place: JQuery, { state, root 
 /** Returns the path in the field, or undefined if only the runtime knows it. */
 function readPath({ target }: FolderCheckOptions): string | undefined {
   const source = target.get();
-  if (source?.type !== 'str' || source.value.trim() === '' || parseEnvReference(source.value) !== undefined) return undefined;
+  if (source?.type !== 'str' || source.value.trim() === '' || parseVariableReference(source.value) !== undefined) return undefined;
   return source.value;
 }

@@ -1,5 +1,5 @@
-/** The parts of a flow that decide where a failure goes. */
-export interface FlowPart {
+/** The properties of a flow node that decide where its failures go. */
+export interface FlowNodeConfig {
   readonly id: string;
   readonly type: string;
   /** The tab. */
@@ -10,7 +10,7 @@ export interface FlowPart {
   readonly links?: unknown;
 }
 
-export interface FlowWire {
+export interface WireBetweenNodes {
   readonly from: string;
   readonly port: number;
   readonly to: string;
@@ -23,8 +23,8 @@ export interface FlowWire {
 export function isFailureUnanswered(
   id: string,
   failurePort: number | undefined,
-  parts: readonly FlowPart[],
-  wires: readonly FlowWire[],
+  parts: readonly FlowNodeConfig[],
+  wires: readonly WireBetweenNodes[],
 ): boolean {
   const partsById = new Map(parts.map((part) => [part.id, part]));
   const isType = (ids: ReadonlySet<string>, type: string): boolean => [...ids].some((found) => partsById.get(found)?.type === type);
@@ -45,9 +45,9 @@ export function isFailureUnanswered(
   return !isType(downstream, 'http response');
 }
 
-function findCatchNodes(node: FlowPart | undefined, parts: readonly FlowPart[]): string[] {
+function findCatchNodes(node: FlowNodeConfig | undefined, parts: readonly FlowNodeConfig[]): string[] {
   if (!node) return [];
-  const isCatching = ({ type, z, scope }: FlowPart): boolean =>
+  const isCatching = ({ type, z, scope }: FlowNodeConfig): boolean =>
     type === 'catch' && z === node.z && (Array.isArray(scope) ? scope.includes(node.id) : scope !== 'group');
   return parts.filter(isCatching).map(({ id }) => id);
 }

@@ -4,7 +4,7 @@ declare const PANEL_STYLE: string;
 $('<style>').text(PANEL_STYLE).appendTo(document.head);
 
 /** Members of the global `gatewayPanels`. */
-export { openValuePicker as pick, openKnownValues as known } from './value-picker';
+export { openValuePicker as pick, openKnownValueList as known } from './value-picker';
 export { openPathBrowser as tree } from './path-browser';
 export { openFilterBuilder as filter } from './filter-builder';
 export { openCurrentComparison as current } from './compare-current';
@@ -12,4 +12,4 @@ export { openPreviewPanel as preview } from './preview';
 export { runConnectionTest as test } from './connection-test';
 export { openTryNowPanel as try } from './try-now';
 export { openFolderPicker as folder, showFolderState as checkFolder } from './folder-picker';
-export { showFlowOffers as offers } from './flow-offers';
+export { offerMissingFlowParts as offers } from './missing-flow-parts';

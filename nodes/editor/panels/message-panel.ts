@@ -1,14 +1,14 @@
 import { renderMarkup } from '../text';
 import type { PreviewOptions } from './types';
 
-export interface MessagePanelBehavior {
+interface MessagePanelBehavior {
   /** Label of the button that runs it again. */
   readonly again: string;
   /** Keys of the titles of the message. */
   readonly titles: { readonly sample: string; readonly last: string };
-  /** Whether to wait for the button: if the only message is a sample, its values are made up. */
+  /** Whether the panel waits for the button if its only message is a sample, because the values of a sample are made up. */
   readonly needsMessage?: true;
-  /** Shows a successful answer. */
+  /** Shows a successful answer of the route. */
   readonly render: (result: JQuery, answer: object) => void;
 }
 

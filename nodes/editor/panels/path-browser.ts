@@ -1,9 +1,9 @@
 import type { ApiResult } from '../api';
-import type { OpenPanel, PanelOptions } from './types';
+import type { OpenedPanel, PanelOptions } from './types';
 import { openCurrentComparison } from './compare-current';
 import { ResourceForm } from './resource-form';
-import { ResourceSearch, type ResourceLink } from './resource-search';
-import { toPath, toProperty, toTemplateTag } from './path-segments';
+import { ResourceSearch, type ConfigurationLink } from './resource-search';
+import { toPath, toProperty, createTemplateTag } from './path-segments';
 import { renderMarkup } from '../text';
 
 /** One resource in the tree. Its children are loaded when it is opened. */
@@ -20,13 +20,13 @@ interface TreeItem {
 const ROOTS = { config: '/api/v1/configuration', request: '/api/v1' };
 
 /** Shows the configuration tree on the left, the selected resource on the right, and its path on top. */
-export function openPathBrowser(options: PanelOptions): OpenPanel {
+export function openPathBrowser(options: PanelOptions): OpenedPanel {
   const browser = new PathBrowser(options);
   browser.open();
   return browser;
 }
 
-class PathBrowser implements OpenPanel {
+class PathBrowser implements OpenedPanel {
   private readonly path = $('<input type="text" class="gateway-path">');
   private readonly crumbs = $('<div class="gateway-crumbs">');
   private readonly note = $('<div class="gateway-note">');
@@ -98,7 +98,7 @@ class PathBrowser implements OpenPanel {
     this.showText(node._('tree.begin'));
   }
 
-  private createItem({ name, href }: ResourceLink, parent: string): TreeItem {
+  private createItem({ name, href }: ConfigurationLink, parent: string): TreeItem {
     const path = toPath(href, name, parent, this.root);
     return {
       label: name,
@@ -114,7 +114,7 @@ class PathBrowser implements OpenPanel {
       this.showFailure(answer, item.path);
       return [];
     }
-    return (answer.links as ResourceLink[]).map((link) => this.createItem(link, item.path));
+    return (answer.links as ConfigurationLink[]).map((link) => this.createItem(link, item.path));
   }
 
   private async loadResource(item: TreeItem): Promise<ApiResult> {
@@ -134,7 +134,7 @@ class PathBrowser implements OpenPanel {
   }
 
   /** Returns the path of a link, or undefined if it leaves the tree. */
-  private toTreePath({ name, href }: ResourceLink, parent: string): string | undefined {
+  private toTreePath({ name, href }: ConfigurationLink, parent: string): string | undefined {
     if (href !== null && !href.includes(`${this.root}/`)) return undefined;
     return toPath(href, name, parent, this.root);
   }
@@ -162,7 +162,7 @@ class PathBrowser implements OpenPanel {
     this.form.show(item.path, item.resource);
   }
 
-  /** A list of paths does not support tags. */
+  /** Whether the field supports tags. A list of paths does not. */
   private get canUseTags(): boolean {
     return this.options.field.kind === 'path';
   }
@@ -183,11 +183,11 @@ class PathBrowser implements OpenPanel {
       button.text(isTag ? toProperty(part) : part).toggleClass('gateway-tag', isTag);
       button.attr({
         'aria-pressed': String(isTag),
-        title: isTag ? node._('tree.to-name') : node._('tree.to-tag', { property: toProperty(toTemplateTag(parts, index)) }),
+        title: isTag ? node._('tree.to-name') : node._('tree.to-tag', { property: toProperty(createTemplateTag(parts, index)) }),
       });
       button.on('click', () => {
         const storedName = button.data('name') as string | undefined;
-        parts[index] = isTag ? (this.originalNames.get(index) ?? storedName ?? part) : toTemplateTag(parts, index);
+        parts[index] = isTag ? (this.originalNames.get(index) ?? storedName ?? part) : createTemplateTag(parts, index);
         if (!isTag) this.originalNames.set(index, part);
         this.path.val(parts.join('/'));
         this.drawCrumbs();
@@ -196,7 +196,7 @@ class PathBrowser implements OpenPanel {
     });
   }
 
-  /** Says in plain words what a tag stands for. */
+  /** Describes in plain words what a tag stands for. */
   private explainTag(parts: readonly string[], index: number): string {
     const { node } = this.options;
     const collection = parts[index - 1];
@@ -206,7 +206,7 @@ class PathBrowser implements OpenPanel {
     return example === undefined ? text : `${text} ${node._('tree.variable-example', { example })}`;
   }
 
-  /** The names that tags have replaced, by the position of the segment. */
+  /** The names that were replaced by tags, by the position of their segment. */
   private readonly originalNames = new Map<number, string>();
 
   /** Searches names and values of the whole tree, which is read in the background. */

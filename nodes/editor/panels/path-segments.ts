@@ -2,7 +2,7 @@
 export const toProperty = (tag: string): string => `msg.${tag.replace(/^\{\{\s*|\s*\}\}$/g, '')}`;
 
 /** Names the tag of the last segment `name`, and the others after their collections, without duplicates. */
-export function toTemplateTag(parts: readonly string[], index: number): string {
+export function createTemplateTag(parts: readonly string[], index: number): string {
   const collection = (parts[index - 1] ?? '').replace(/[^a-z0-9]+(.)?/gi, (_, next: string = '') => next.toUpperCase());
   const name = index === parts.length - 1 || !/^[a-z]/i.test(collection) ? 'name' : collection;
   const tags = [name, ...parts.map((_, at) => `${name}${at + 2}`)].map((one) => `{{payload.${one}}}`);

@@ -1,11 +1,11 @@
-import { parsePins } from '../../../src/model/rules';
+import { parseIdentityPins } from '../../../src/model/rules';
 
 const findPinInput = (): JQuery => $('#node-config-input-pin');
 
 /** Describes the identity pin for the responding appliance, with a button that sets it. */
 export function describePin(node: RedNode, names: readonly string[]): { text: string; isWarning: boolean; button: JQuery | undefined } {
   const [name] = names;
-  const pinnedNames = parsePins(String(findPinInput().val() ?? ''));
+  const pinnedNames = parseIdentityPins(String(findPinInput().val() ?? ''));
   if (name === undefined) return { text: '', isWarning: false, button: undefined };
   if (names.some((candidate) => pinnedNames.includes(candidate.toUpperCase())))
     return { text: node._('pin.same'), isWarning: false, button: undefined };

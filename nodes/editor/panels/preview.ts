@@ -1,5 +1,5 @@
 import { openMessagePanel } from './message-panel';
-import { pluralized } from '../text';
+import { formatPlural } from '../text';
 import type { PreviewOptions } from './types';
 
 interface PlannedRequest {
@@ -54,7 +54,7 @@ function renderResult({ node, body, label }: PreviewOptions, result: JQuery, ans
 /** Returns the verdict in the language of the editor, because the runtime knows only its own language. */
 function createVerdict(node: RedNode, { reads, plan, requests = plan.length }: PreviewResult, title: string): string {
   if (reads) return node._(plan.length > 0 ? 'preview.reads' : 'preview.reads-several');
-  return requests === 0 ? node._('preview.nothing') : pluralized(node, 'preview.would', requests, { title });
+  return requests === 0 ? node._('preview.nothing') : formatPlural(node, 'preview.would', requests, { title });
 }
 
 function describeItem(item: unknown): string {

@@ -58,15 +58,15 @@ export function toChangeBody(changes: Iterable<readonly [names: readonly string[
     let parent = body;
     for (const name of names.slice(0, -1)) {
       const child = Object.hasOwn(parent, name) && isRecord(parent[name]) ? parent[name] : {};
-      setOwn(parent, name, child);
+      setOwnProperty(parent, name, child);
       parent = child;
     }
-    setOwn(parent, names.at(-1) ?? '', value);
+    setOwnProperty(parent, names.at(-1) ?? '', value);
   }
   return body;
 }
 
-/** Returns the first match of a search text: the path, or the name and value of a field. Undefined if nothing matches. */
+/** Finds a text in a resource. Returns the first match: the path, or the name and value of a field. Undefined if nothing matches. */
 export function findInResource(path: string, resource: unknown, search: string): string | undefined {
   const wanted = search.toLowerCase();
   if (path.toLowerCase().includes(wanted)) return '';
@@ -83,7 +83,7 @@ export function findInResource(path: string, resource: unknown, search: string):
   return visit(listResourceFields(resource));
 }
 
-function setOwn(target: Record<string, unknown>, name: string, value: unknown): void {
+function setOwnProperty(target: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
 

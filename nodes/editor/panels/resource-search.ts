@@ -1,11 +1,11 @@
 import { findInResource } from './resource-fields';
 
-export interface ResourceLink {
+export interface ConfigurationLink {
   name: string;
   href: string | null;
 }
 
-export interface SearchHit {
+interface SearchHit {
   readonly path: string;
   /** The field that matches, or '' if the path matches. */
   readonly field: string;
@@ -21,7 +21,7 @@ interface ReadAnswer {
 /** Maximum number of simultaneous requests of a search. */
 const CONCURRENCY = 3;
 const MAX_RESOURCES = 5000;
-export const MAX_HITS = 100;
+const MAX_SEARCH_HITS = 100;
 
 /** Reads the whole tree in the background, so that a search also finds resources that were never opened. */
 export class ResourceSearch {
@@ -35,7 +35,7 @@ export class ResourceSearch {
   /** `toPath` returns the path of a link below a path, or undefined for a link that leaves the tree. */
   constructor(
     private readonly read: (path: string) => Promise<ReadAnswer>,
-    private readonly toPath: (link: ResourceLink, parent: string) => string | undefined,
+    private readonly toPath: (link: ConfigurationLink, parent: string) => string | undefined,
     private readonly onProgress: () => void,
   ) {}
 
@@ -65,7 +65,7 @@ export class ResourceSearch {
       const field = path === '' ? undefined : findInResource(path, resource, wanted);
       if (field !== undefined) hits.push({ path, field });
     }
-    return hits.sort((a, b) => Number(a.field !== '') - Number(b.field !== '')).slice(0, MAX_HITS);
+    return hits.sort((a, b) => Number(a.field !== '') - Number(b.field !== '')).slice(0, MAX_SEARCH_HITS);
   }
 
   private continue(): void {
@@ -85,7 +85,7 @@ export class ResourceSearch {
     // What may not be read cannot be searched.
     if (!answer.ok) return;
     this.resources.set(path, answer.resource);
-    for (const link of (answer.links ?? []) as ResourceLink[]) {
+    for (const link of (answer.links ?? []) as ConfigurationLink[]) {
       const child = this.toPath(link, path);
       if (child === undefined || this.seen.has(child) || this.seen.size >= MAX_RESOURCES) continue;
       this.seen.add(child);

@@ -1,10 +1,10 @@
 /** A table of texts. A list of plain values and an object have no header. */
-export interface ResultTable {
+interface ResultTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-const MAX_COLUMNS = 6;
+const MAX_COLUMNS = 5;
 const MAX_CELL_CHARACTERS = 120;
 const MAX_SHORT_CHARACTERS = 40;
 

@@ -1,7 +1,7 @@
 import { openMessagePanel } from './message-panel';
 import { toResultTable } from './result-table';
 import type { PreviewOptions } from './types';
-import { pluralized } from '../text';
+import { formatPlural } from '../text';
 
 interface TryAnswer {
   readonly operation: string;
@@ -57,7 +57,7 @@ function createVerdict({ node, label }: PreviewOptions, { operation, ms, data, t
   if (total === undefined) return node._('try.done', { title, seconds });
   const shown = Array.isArray(data) ? data.length : 0;
   const part = shown < total ? ` ${node._('try.part', { shown })}` : '';
-  return pluralized(node, 'try.entries', total, { title, seconds }) + part;
+  return formatPlural(node, 'try.entries', total, { title, seconds }) + part;
 }
 
 function renderTable(data: unknown): JQuery {

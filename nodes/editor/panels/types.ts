@@ -4,7 +4,7 @@ import type { FieldInfo } from '../operation-table-types';
 /** The field that a tool fills. */
 export interface PanelTarget {
   readonly name: string;
-  /** The name of the value. Without it, the label of the row. */
+  /** The name of the value in texts of the tool. Without it, the label of the row. */
   readonly title?: string;
   readonly element: JQuery;
   readonly textBox: JQuery;
@@ -33,21 +33,21 @@ export interface PanelOptions {
   readonly getBodyTarget: () => PanelTarget | undefined;
 }
 
-export interface OpenPanel {
+export interface OpenedPanel {
   close(): void;
   onClosed(listener: () => void): void;
 }
 
 export interface Panels {
-  pick(options: PanelOptions): OpenPanel;
-  known(options: PanelOptions): OpenPanel;
-  tree(options: PanelOptions): OpenPanel;
-  filter(options: PanelOptions): OpenPanel;
-  current(options: PanelOptions): OpenPanel;
-  folder(options: PanelOptions): OpenPanel;
+  pick(options: PanelOptions): OpenedPanel;
+  known(options: PanelOptions): OpenedPanel;
+  tree(options: PanelOptions): OpenedPanel;
+  filter(options: PanelOptions): OpenedPanel;
+  current(options: PanelOptions): OpenedPanel;
+  folder(options: PanelOptions): OpenedPanel;
   /** Shows below a folder field whether its folder exists. */
   readonly checkFolder: (options: FolderCheckOptions) => void;
-  readonly offers: (options: FlowOfferOptions) => void;
+  readonly offers: (options: MissingFlowPartsOptions) => void;
   readonly preview: (options: PreviewOptions) => void;
   readonly try: (options: PreviewOptions) => void;
   readonly test: (options: ConnectionTestOptions) => Promise<void>;
@@ -56,8 +56,8 @@ export interface Panels {
 /** The arguments of the check of a folder. */
 export type FolderCheckOptions = Pick<PanelOptions, 'node' | 'target' | 'postLocal'>;
 
-/** The arguments of the offers to wire what a node lacks. */
-export interface FlowOfferOptions {
+/** The arguments of the offers to add missing parts of a flow. */
+export interface MissingFlowPartsOptions {
   readonly node: RedNode;
   readonly container: JQuery;
   /** Whether the node was just placed. */

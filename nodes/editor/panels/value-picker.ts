@@ -1,6 +1,6 @@
 import type { ApiResult } from '../api';
-import type { OpenPanel, PanelOptions } from './types';
-import { pluralized, renderMarkup } from '../text';
+import type { OpenedPanel, PanelOptions } from './types';
+import { formatPlural, renderMarkup } from '../text';
 
 interface LookupItem {
   value: string;
@@ -16,7 +16,7 @@ interface LookupResult {
 
 /** The search starts after this pause in typing. */
 const PAUSE_MS = 150;
-/** A list below a narrow input is wider. */
+/** Minimum width of the list, which can be wider than its input. */
 const MIN_WIDTH = 260;
 let dropDownCount = 0;
 
@@ -25,7 +25,7 @@ const cachedResults = new Map<string, LookupResult>();
 const MAX_CACHED_RESULTS = 50;
 
 /** Lists objects of the appliance below a field. The text of the field is the search text; other values stay possible. */
-export function openValuePicker(options: PanelOptions): OpenPanel {
+export function openValuePicker(options: PanelOptions): OpenedPanel {
   const toQuery = (search: string) => ({ kind: options.field.names, given: options.getLiteralTexts(), search });
   const toCacheKey = (search: string) => options.applianceKey && options.applianceKey + JSON.stringify(toQuery(search));
   const fetchItems: FetchItems = async (search, isRetry) => {
@@ -57,7 +57,7 @@ function readFieldValues(source: ReturnType<PanelOptions['target']['get']>): str
 }
 
 /** Lists known values of the interface. The last entry says that others are possible. */
-export function openKnownValues(options: PanelOptions): OpenPanel {
+export function openKnownValueList(options: PanelOptions): OpenedPanel {
   const entries = (options.field.known ?? []).map((value) => ({ value }));
   return new DropDown(options, () => Promise.resolve({ entries, found: entries.length, unknown: [] }), { hasOtherEntry: true });
 }
@@ -72,7 +72,7 @@ interface DropDownBehavior {
   readonly fetchFirst?: () => Promise<LookupResult | undefined>;
 }
 
-class DropDown implements OpenPanel {
+class DropDown implements OpenedPanel {
   private readonly textBox: JQuery;
   private readonly panel = $('<div class="gateway-panel gateway-list red-ui-editor-dialog">');
   private readonly status = $('<div class="gateway-list-note" role="status" aria-live="polite">');
@@ -172,7 +172,7 @@ class DropDown implements OpenPanel {
     this.clear();
     entries.forEach(({ value, note, sessions }, index) => {
       const text = $('<span>').text(value);
-      const noteText = sessions === undefined ? note : pluralized(node, 'list.sessions', sessions);
+      const noteText = sessions === undefined ? note : formatPlural(node, 'list.sessions', sessions);
       const noteElement = noteText === undefined ? '' : $('<span class="gateway-list-more">').text(noteText);
       $('<div role="option" aria-selected="false">')
         .attr('id', `${this.id}-${index}`)

@@ -1,9 +1,9 @@
 import { postJson, type ApiResult } from '../api';
-import type { ApplianceState } from './types';
+import type { SidebarAppliance } from './types';
 
-/** What all parts of the sidebar share. */
+/** The state that all parts of the sidebar share. */
 export class SidebarContext {
-  /** Folds that the user opened. */
+  /** Collapsible sections that the user opened. */
   readonly openFolds = new Set<string>();
   /** Cards that the user opened or closed. */
   readonly cards = new Map<string, boolean>();
@@ -13,7 +13,7 @@ export class SidebarContext {
   readonly messages = new Map<string, string>();
   readonly busy = new Set<string>();
 
-  /** `redraw` shows what is known; `reload` asks the runtime first. */
+  /** `redraw` shows the known state; `reload` first reads it from the runtime. */
   constructor(
     readonly node: RedNode,
     readonly redraw: () => void,
@@ -27,7 +27,7 @@ export class SidebarContext {
   }
 
   /** Calls a route for an appliance. A failure becomes the message of its card. */
-  async call(appliance: ApplianceState, route: string, body: Record<string, unknown>): Promise<ApiResult> {
+  async call(appliance: SidebarAppliance, route: string, body: Record<string, unknown>): Promise<ApiResult> {
     const key = toApplianceKey(appliance);
     this.messages.delete(key);
     this.busy.add(`${key} ${route}`);
@@ -40,8 +40,8 @@ export class SidebarContext {
   }
 }
 
-export const toApplianceKey = ({ id, inventory = '', name }: ApplianceState): string => id ?? `${inventory}/${name}`;
+export const toApplianceKey = ({ id, inventory = '', name }: SidebarAppliance): string => id ?? `${inventory}/${name}`;
 
-function toReference({ id, inventory, name }: ApplianceState): Record<string, unknown> {
+function toReference({ id, inventory, name }: SidebarAppliance): Record<string, unknown> {
   return id === undefined ? { inventory, name } : { id };
 }

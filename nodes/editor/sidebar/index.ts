@@ -1,9 +1,9 @@
-import { toPropertyText } from '../text';
+import { readTextProperty } from '../text';
 import { SidebarContext } from './context';
-import { createCard } from './appliance-card';
+import { createApplianceCard } from './appliance-card';
 import { toApplianceKey } from './context';
 import { createRecipeList, openRecipes } from './recipe-list';
-import type { ApplianceState, Overview } from './types';
+import type { SidebarAppliance, SidebarOverview } from './types';
 
 /** The content of sidebar.css, inserted by the build. */
 declare const SIDEBAR_STYLE: string;
@@ -20,7 +20,7 @@ const MIN_SEARCHABLE = 9;
 let sidebar: Sidebar | undefined;
 
 /** Fills the tab when it is opened, and updates it later. */
-export function open(node: RedNode, container: JQuery): void {
+export function openSidebar(node: RedNode, container: JQuery): void {
   sidebar ??= new Sidebar(node, container);
   sidebar.load();
 }
@@ -32,7 +32,7 @@ class Sidebar {
   private readonly list = $('<ul class="gateway-cards">');
   private readonly note = $('<p class="gateway-card-note" role="status">');
   private readonly search: JQuery;
-  private overview: Overview | undefined;
+  private overview: SidebarOverview | undefined;
   private drawn = '';
 
   constructor(
@@ -67,7 +67,7 @@ class Sidebar {
   /** Asks the runtime for its state. No appliance is contacted. */
   load(): void {
     void $.getJSON('gateway-appliance/overview').then(
-      (overview: Overview) => {
+      (overview: SidebarOverview) => {
         this.overview = overview;
         this.draw();
       },
@@ -98,7 +98,7 @@ class Sidebar {
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     const focused = this.list.find(':focus').attr('data-focus');
-    this.list.empty().append(shown.map((appliance) => createCard(this.context, appliance, all.length <= MAX_OPEN_CARDS)));
+    this.list.empty().append(shown.map((appliance) => createApplianceCard(this.context, appliance, all.length <= MAX_OPEN_CARDS)));
     this.list.find('button, summary').each((index, element) => void $(element).attr('data-focus', toFocusKey(element, index)));
     if (focused !== undefined)
       this.list
@@ -120,12 +120,12 @@ function toFocusKey(element: HTMLElement, index: number): string {
 }
 
 /** Appliances in the editor that the runtime does not know yet. */
-function findUndeployed({ appliances }: Overview): ApplianceState[] {
+function findUndeployed({ appliances }: SidebarOverview): SidebarAppliance[] {
   const known = new Set(appliances.map((appliance) => toApplianceKey(appliance)));
-  const found: ApplianceState[] = [];
+  const found: SidebarAppliance[] = [];
   RED.nodes.eachConfig((config) => {
     if (config.type !== 'gateway-appliance' || known.has(config.id)) return;
-    const url = toPropertyText(config.url);
+    const url = readTextProperty(config.url);
     const empty = { journal: false, contained: [], waiting: [], outcomes: [], problems: [] };
     found.push({
       id: config.id,

@@ -19,7 +19,7 @@ export function insertRecipe(flow: RecipeFlow, title: string): void {
   RED.view.reveal(nodes.map((node) => String(node.id)));
 }
 
-/** The lower edge of the lowest node of a tab. */
+/** Returns the lower edge of the lowest node of a tab. */
 function findBottom(tab: string): number {
   let bottom = 0;
   const visit = ({ z, y }: RedNode, height: number): void => {

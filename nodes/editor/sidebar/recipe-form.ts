@@ -1,6 +1,6 @@
 import { showError } from '../text';
 import { insertRecipe } from './insert-recipe';
-import { RECIPES, toDayKey } from './recipes';
+import { RECIPES, toWeekdayTextKey } from './recipes';
 import { checkRecipeValue, type Recipe, type RecipeField } from './recipes/recipe';
 
 interface ApplianceChoice {
@@ -88,7 +88,7 @@ class RecipeForm {
     const options = choices.map((value) =>
       $('<option>')
         .val(value)
-        .text(this.text(`recipe.${group}${name === 'day' ? '.' : '-'}${toDayKey(value)}`)),
+        .text(this.text(`recipe.${group}${name === 'day' ? '.' : '-'}${toWeekdayTextKey(value)}`)),
     );
     return $('<select>').append(options);
   }

@@ -1,5 +1,5 @@
 import type { SidebarContext } from './context';
-import { createIcon } from './elements';
+import { createIconElement } from './elements';
 import { openRecipeForm } from './recipe-form';
 import { RECIPES } from './recipes';
 
@@ -13,7 +13,7 @@ function createButtons(node: RedNode, onChosen: (name: string) => void): JQuery 
   const buttons = RECIPES.map(({ name, icon }) =>
     $('<button type="button" class="gateway-recipe">')
       .attr({ 'data-recipe': name, title: node._(`recipe.${name}.help`) })
-      .append(createIcon(icon), $('<span>').text(node._(`recipe.${name}.title`)))
+      .append(createIconElement(icon), $('<span>').text(node._(`recipe.${name}.title`)))
       .on('click', () => onChosen(name)),
   );
   return $('<ul class="gateway-recipe-list">').append(buttons.map((button) => $('<li>').append(button)));

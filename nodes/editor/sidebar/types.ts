@@ -1,45 +1,41 @@
+import type { PlannedRequest } from '../../../src/model/envelope';
+import type { LastBackup, LastContact, ValueWithTime } from '../../overview/appliance-facts';
+import type { SidebarOutcome } from '../../overview/outcomes';
+
 /** The answer of `GET /gateway-appliance/overview`. */
-export interface Overview {
+export interface SidebarOverview {
   readonly total: number;
-  readonly appliances: readonly ApplianceState[];
+  readonly appliances: readonly SidebarAppliance[];
 }
 
-interface Timed<T> {
-  readonly at: string;
-  readonly value: T;
-}
-
-export interface ApplianceState {
+/** One appliance in the sidebar, as JSON of the overview. */
+export interface SidebarAppliance {
   readonly id?: string;
   readonly inventory?: string;
   readonly name: string;
   readonly url: string;
   readonly fault?: string;
-  readonly contact?: Timed<{ readonly code: string | null; readonly message: string | null }>;
-  readonly sessions?: Timed<number>;
-  readonly licenses?: Timed<readonly { readonly name: string; readonly value: number }[] | string>;
-  readonly backup?: Timed<{ readonly ok: boolean; readonly text: string; readonly changed: boolean | null }>;
+  readonly contact?: ValueWithTime<LastContact>;
+  readonly sessions?: ValueWithTime<number>;
+  readonly licenses?: ValueWithTime<readonly { readonly name: string; readonly value: number }[] | string>;
+  readonly backup?: ValueWithTime<LastBackup>;
   readonly journal: boolean;
-  readonly contained: readonly Contained[];
-  readonly waiting: readonly WaitingPlan[];
-  readonly outcomes: readonly Outcome[];
+  readonly contained: readonly ContainedSubject[];
+  readonly waiting: readonly SidebarWaitingPlan[];
+  readonly outcomes: readonly SidebarOutcome[];
   readonly problems: readonly string[];
   /** Whether the runtime does not know the appliance yet. */
   readonly undeployed?: boolean;
 }
 
-interface Contained {
+interface ContainedSubject {
   readonly name?: string;
   readonly 'source-ip'?: string;
   readonly until: string;
 }
 
-export interface PlannedRequest {
-  readonly method: string;
-  readonly path: string;
-}
-
-export interface WaitingPlan {
+/** A plan that waits for a decision in the sidebar. */
+export interface SidebarWaitingPlan {
   readonly id: string;
   readonly node: string;
   readonly summary: string;
@@ -47,18 +43,4 @@ export interface WaitingPlan {
   readonly since: string;
   readonly expires: string;
   readonly plan: readonly PlannedRequest[];
-}
-
-export interface Outcome {
-  readonly at: string;
-  readonly operation: string;
-  readonly ok: boolean | null;
-  readonly code: string | null;
-  readonly changed: boolean | null;
-  readonly summary: string | null;
-  readonly target: string | null;
-  readonly actor: string | null;
-  readonly node: string | null;
-  readonly undo: readonly string[];
-  readonly undone: boolean;
 }

@@ -1,5 +1,4 @@
 // The tour of the demo. Next also presses the buttons, so that a reader sees their effect.
-/* global RED, $, document */
 
 const TAB = '9a7e5a7e00990000';
 const button = (/** @type {string} */ id) => `[id="${id}"] .red-ui-flow-node-button`;

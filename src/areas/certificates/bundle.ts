@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { ResultMessageLists } from '../../model/envelope';
 import { badInput } from '../../model/error';
-import { encodeSegment } from '../../model/path';
+import { encodePathSegment } from '../../model/path';
 import { trusted, safeMessage } from '../../model/safe-message';
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -12,7 +12,7 @@ const PEM = /-----BEGIN [A-Z0-9 ]+-----/;
  * Encodes a bundle from a Buffer, base64 text, PEM text or a file as one line of base64. Errors: `BAD_INPUT` for no or two bundles,
  * an unreadable file, or a wrong password of a PKCS#12 bundle.
  */
-export async function encodeBundle(input: { cert?: Buffer | string; file?: string; password: string }): Promise<string> {
+export async function encodeCertificateBundle(input: { cert?: Buffer | string; file?: string; password: string }): Promise<string> {
   const { cert, file, password } = input;
   if ((cert === undefined) === (file === undefined))
     throw badInput('Either cert (Bundle) or file is required, and not both. Nothing was sent.');
@@ -35,13 +35,13 @@ export function encodeSignedCertificate(certificate: Buffer | string, format: 'b
 const CSR_PATH = /(?:api\/v1\/)?system\/certificates\/device-certificate-csrs\/([^/"'<>]+)\/certificate/;
 
 /** Finds the name and the upload path of a new CSR in the messages of the appliance (appliance-api.md, "Certificates"). */
-export function findCsr({ info, warnings }: ResultMessageLists): { name: string; uploadPath: string } | undefined {
+export function findSigningRequest({ info, warnings }: ResultMessageLists): { name: string; uploadPath: string } | undefined {
   for (const { message } of [...info, ...warnings]) {
     const encoded = CSR_PATH.exec(message)?.[1];
     if (encoded === undefined) continue;
     const name = decodeName(encoded);
     // Some releases put the raw name into the message, which must be encoded first.
-    const segment = /^[A-Za-z0-9\-._~%]+$/.test(encoded) ? encoded : encodeSegment(name);
+    const segment = /^[A-Za-z0-9\-._~%]+$/.test(encoded) ? encoded : encodePathSegment(name);
     return { name, uploadPath: `/api/v1/system/certificates/device-certificate-csrs/${segment}/certificate` };
   }
   return undefined;

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
-import { missingOkField } from '../../change/if-exists';
-import { encodeBundle, findCsr, encodeSignedCertificate } from './bundle';
+import { allowMissingField } from '../../change/if-exists';
+import { encodeCertificateBundle, findSigningRequest, encodeSignedCertificate } from './bundle';
 import { badInput } from '../../model/error';
-import { readFingerprint, servedCheckFields, waitUntilServed } from './wait-until-served';
+import { readFingerprint, waitUntilServedFields, waitUntilCertificateServed } from './wait-until-served';
 import {
   defineArea,
   booleanField,
@@ -13,7 +13,7 @@ import {
   numberField,
   defineOperation,
   requiredField,
-  subjectField,
+  payloadField,
   textField,
 } from '../../model/operation';
 import { encodedPath } from '../../model/path';
@@ -22,7 +22,9 @@ import { safeMessage } from '../../model/safe-message';
 
 const CERTIFICATES = '/api/v1/system/certificates';
 
-/** Returns undefined for the appliance itself. Errors: `BAD_INPUT` for an invalid host or port, or a port without a host. */
+/**
+ * Reads the host and port; undefined for the appliance itself. Errors: `BAD_INPUT` for an invalid host or port, or a port without a host.
+ */
 function toHostPort(host: string | undefined, port = 443): { host: string; port: number } | undefined {
   if (port > 65_535) throw badInput(safeMessage`port is ${port}; the highest port is 65535.`);
   if (host === undefined && port !== 443) throw badInput('port is set without host. Set both, or neither for the appliance.');
@@ -51,17 +53,17 @@ export const certificatesArea = defineArea({
       },
       data: 'result',
       fields: {
-        cert: subjectField(dataField('Bundle', 'The bundle: a Buffer, or base64 text. Or give File.', { secret: true })),
+        cert: payloadField(dataField('Bundle', 'The bundle: a Buffer, or base64 text. Or give File.', { secret: true })),
         file: textField('File', 'Path of a file with the bundle, on the machine that Node-RED runs on.', { guard: true }),
         password: requiredField(textField('Password', 'Password of the bundle.', { secret: true })),
         'internal-interfaces': listField('Internal', 'Names of the internal interfaces that use it.', { names: 'interface' }),
         'external-interfaces': listField('External', 'Names of the external interfaces that use it.', { names: 'interface' }),
         'management-interface': booleanField('Management', 'Whether the management interface uses it.'),
-        ...servedCheckFields,
+        ...waitUntilServedFields,
       },
       run: async (input, call) => {
         const { 'internal-interfaces': internal, 'external-interfaces': external, 'management-interface': management } = input;
-        const cert = await encodeBundle(input);
+        const cert = await encodeCertificateBundle(input);
         const expected = input.prove ? readFingerprint(Buffer.from(cert, 'base64'), input.password) : undefined;
         const body = {
           cert,
@@ -72,7 +74,7 @@ export const certificatesArea = defineArea({
         };
         // The bundle holds the private key, so a plan must not show it.
         const result = await call.write({ method: 'POST', path: `${CERTIFICATES}/device-certificates`, body }, { ...body, cert: MASK });
-        if (expected !== undefined && !call.dryRun) await waitUntilServed(expected, input['prove-within'], call);
+        if (expected !== undefined && !call.dryRun) await waitUntilCertificateServed(expected, input['prove-within'], call);
         return result;
       },
       example: {
@@ -89,14 +91,14 @@ export const certificatesArea = defineArea({
     'create-csr': defineOperation({
       effect: 'write',
       label: 'Create a signing request',
-      help: 'Creates a CSR. Its name and the path for the signed certificate are in `msg.envelope.csr`, if the appliance reports them.',
+      help: 'Creates a CSR. The name of the CSR and the path for the signed certificate are in `msg.envelope.csr`, if the appliance reports them.',
       summary: {
         done: 'Created a signing request for __subject-common-name__.',
         'planned-one': 'Would create a signing request for __subject-common-name__.',
       },
       data: 'result',
       fields: {
-        'subject-common-name': subjectField(
+        'subject-common-name': payloadField(
           requiredField(textField('Common name', 'Common name of the certificate: the host name.', { example: 'vpn.example.com' })),
         ),
         'key-type': textField('Key type', 'Kind of key.', { default: 'ECDSA', known: ['ECDSA', 'RSA'] }),
@@ -105,7 +107,7 @@ export const certificatesArea = defineArea({
       run: async ({ 'ecc-curve': curve, ...request }, call) => {
         const body = /^rsa$/i.test(request['key-type']) ? request : { ...request, 'ecc-curve': curve };
         const outcome = await call.write({ method: 'POST', path: `${CERTIFICATES}/device-certificate-csrs`, body });
-        const csr = findCsr(outcome.result);
+        const csr = findSigningRequest(outcome.result);
         if (csr) call.addToEnvelope({ csr });
         return outcome;
       },
@@ -132,7 +134,7 @@ export const certificatesArea = defineArea({
             names: 'csr',
           }),
         ),
-        certificate: subjectField(
+        certificate: payloadField(
           requiredField(dataField('Certificate', 'The signed certificate: PEM text, or a Buffer with PEM or DER.', { example: 'MIIB' })),
         ),
         format: choiceField(
@@ -141,14 +143,14 @@ export const certificatesArea = defineArea({
           ['base64', 'text'],
           { default: 'base64' },
         ),
-        ...servedCheckFields,
+        ...waitUntilServedFields,
       },
       run: async ({ 'csr-name': name, certificate, format, prove, 'prove-within': within }, call) => {
         const cert = encodeSignedCertificate(certificate, format);
         const expected = prove ? readFingerprint(Buffer.from(cert, format === 'text' ? 'utf8' : 'base64')) : undefined;
         const path = encodedPath`/api/v1/system/certificates/device-certificate-csrs/${name}/certificate`;
         const result = await call.write({ method: 'POST', path, body: { cert } });
-        if (expected !== undefined && !call.dryRun) await waitUntilServed(expected, within, call);
+        if (expected !== undefined && !call.dryRun) await waitUntilCertificateServed(expected, within, call);
         return result;
       },
       example: {
@@ -161,7 +163,7 @@ export const certificatesArea = defineArea({
       effect: 'read',
       permissions: { reads: 'nothing: a TLS handshake, no login' },
       label: 'Read the served certificate',
-      help: 'Reads the certificate, its chain and its remaining days from a TLS handshake. It reports the certificate whether it is trusted or not; no password and no key is sent.',
+      help: 'Reads the certificate, its chain and its remaining days from a TLS handshake. The operation reports the certificate even if it is not trusted, and sends no password and no key.',
       summary: { done: 'The served certificate __subject__ is valid until __valid-to__.' },
       data: '`{ subject, issuer, valid-from, valid-to, days, fingerprint256, names, trusted, chain }`',
       fields: {
@@ -183,10 +185,10 @@ export const certificatesArea = defineArea({
       },
       data: 'result',
       fields: {
-        'subject-name': subjectField(
+        'subject-name': payloadField(
           requiredField(textField('Subject', 'Subject name of the certificate.', { example: 'vpn.example.com', names: 'certificate' })),
         ),
-        'missing-ok': missingOkField,
+        'missing-ok': allowMissingField,
       },
       request: ({ 'subject-name': name }) => {
         if (name.trim() === '') throw badInput('subject-name is blank. Nothing was sent.');

@@ -11,7 +11,7 @@ import { safeMessage, type SafeMessage } from '../../model/safe-message';
 const RETRY_DELAYS_MS = [250, 500, 1000, 2000, 5000];
 
 /** Fields of both upload operations. */
-export const servedCheckFields = {
+export const waitUntilServedFields = {
   prove: booleanField(
     'Prove',
     'After the upload, checks until the TLS handshake shows the new certificate. If it does not in time, the error is CONFLICT.',
@@ -40,7 +40,7 @@ export function readFingerprint(bytes: Buffer, password?: string): string {
 }
 
 /** Repeats the TLS handshake until it shows the expected fingerprint. Errors: `CONFLICT` with both fingerprints after the time limit. */
-export async function waitUntilServed(expected: string, seconds: number, call: OperationContext): Promise<void> {
+export async function waitUntilCertificateServed(expected: string, seconds: number, call: OperationContext): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   let latest: PeerCertificateInfo | undefined;
   for (let attempt = 0; ; attempt++) {
@@ -97,7 +97,7 @@ function isCertificate(bytes: Buffer): boolean {
 function readPkcs12Fingerprint(pfx: Buffer, passphrase: string | undefined): string {
   const secureContext = createSecureContext({ pfx, passphrase });
   const socket = new TLSSocket(new Duplex({ read: () => undefined, write: () => undefined }), { secureContext, isServer: true });
-  const certificate = socket.getCertificate() as { fingerprint256?: string } | null;
+  const certificate: { fingerprint256?: string } | null = socket.getCertificate();
   socket.destroy();
   if (certificate?.fingerprint256 === undefined) throw new Error('it holds no certificate');
   return certificate.fingerprint256;

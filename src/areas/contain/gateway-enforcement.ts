@@ -31,7 +31,7 @@ interface WriteGuards {
   readonly createInterceptor: (call: RunContext) => WriteInterceptor;
 }
 
-/** See `Gateway.enforceContainments`. */
+/** Starts the enforcement, as `Gateway.enforceContainments` describes. */
 export function startGatewayEnforcement(
   gatewayContext: GatewayContext,
   masker: Redactor,

@@ -2,11 +2,11 @@ import { hashApplianceAddress } from '../../contain/containment-record';
 import { containUsers as containPerson, listContainments, releaseContainment as releasePerson } from '../../contain/contain';
 import { getContainmentStores } from '../../contain/containment-store';
 import { badInput } from '../../model/error';
-import { defineArea, listField, numberField, defineOperation, subjectField, textField, type OperationContext } from '../../model/operation';
+import { defineArea, listField, numberField, defineOperation, payloadField, textField, type OperationContext } from '../../model/operation';
 import { safeMessage } from '../../model/safe-message';
 import { normalizeAddress } from '../sessions/addresses';
-import type { NameMatch } from '../../model/user-names';
-import { isOwnAccount, nameMatchField } from '../sessions/end-sessions';
+import type { NameMatchMode } from '../../model/user-names';
+import { isOwnAccount, nameMatchModeField } from '../sessions/end-sessions';
 import { containmentActionsFor } from './containment-actions';
 
 const folderField = textField(
@@ -27,9 +27,9 @@ const USERS = 'GET /api/v1/system/active-users?name=j.doe&number=200&start=0';
 function parsePerson(
   name: string | undefined,
   address: string | undefined,
-  { servers, match }: { readonly servers: readonly string[]; readonly match: NameMatch },
+  { servers, match }: { readonly servers: readonly string[]; readonly match: NameMatchMode },
   call: OperationContext,
-): { name: string; match?: NameMatch } | { 'source-ip': string } {
+): { name: string; match?: NameMatchMode } | { 'source-ip': string } {
   if ((name === undefined) === (address === undefined)) throw badInput('Enter either name (User) or source-ip (Address).');
   if (name !== undefined) {
     const trimmedName = name.trim();
@@ -47,7 +47,7 @@ function parsePerson(
   return { 'source-ip': normalizedAddress };
 }
 
-/** Includes a folder in the enforcement from now on. */
+/** Adds a folder to those that the enforcement reads. */
 function registerFolder(path: string | undefined, call: OperationContext): string {
   const appliance = hashApplianceAddress(call.settings.base);
   if (path !== undefined) getContainmentStores(appliance).forFolder(path, call.settings.signer);
@@ -65,7 +65,7 @@ function prepareActions(call: OperationContext): ReturnType<typeof containmentAc
 export const containArea = defineArea({
   name: 'contain',
   label: 'Gateway contain',
-  help: 'Keeps a person out for some time, also a user of a directory: each new session is ended within seconds.',
+  help: 'Keeps a person out for some time, even a user of a directory: the node ends each new session within seconds.',
   icon: 'gateway-contain.svg',
   color: '#31B987',
   events: { every: 10 },
@@ -85,7 +85,7 @@ export const containArea = defineArea({
       summaryValues: ({ name, 'source-ip': address }) => ({ person: name ?? address }),
       data: '`{ id, name, disabled, ended, until }`: servers whose account was disabled, sessions that were ended',
       fields: {
-        name: subjectField(
+        name: payloadField(
           textField('User', 'The user name, exactly as in the session record. Enter either User or Address.', {
             aliases: ['user', 'username'],
             example: 'j.doe',
@@ -100,7 +100,7 @@ export const containArea = defineArea({
           example: ['System Local'],
           names: 'local-server',
         }),
-        match: nameMatchField,
+        match: nameMatchModeField,
         minutes: numberField('Minutes', 'The duration. Afterwards the disabled accounts are enabled again.', {
           default: 60,
           range: 'positive',
@@ -134,7 +134,7 @@ export const containArea = defineArea({
       summaryValues: ({ id, name }) => ({ person: name ?? id }),
       data: '`{ id, enabled, ended-meanwhile }`: servers whose account was enabled, and how many sessions were ended since',
       fields: {
-        id: subjectField(
+        id: payloadField(
           textField('Id', 'The id from the data of Contain. Enter either Id or User.', {
             example: '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90',
             names: 'contained',
@@ -145,7 +145,7 @@ export const containArea = defineArea({
           example: 'j.doe',
           names: 'contained-name',
         }),
-        match: nameMatchField,
+        match: nameMatchModeField,
         folder: folderField,
       },
       run: ({ id, name, match, folder: path }, call) => {

@@ -1,4 +1,4 @@
-import { compareDesired } from '../../change/compare';
+import { compareWithDesired } from '../../change/compare';
 import { ensureOneResource } from '../../change/ensure';
 import type { WriteResult } from '../../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../../model/error';
@@ -92,7 +92,7 @@ export async function ensureGroupCatalog(catalog: GroupCatalog, groups: JsonObje
 
 function isPresent(group: JsonObject, known: GroupIndex): boolean {
   const present = known.find(group);
-  return present !== undefined && compareDesired('', group, present).diff.length === 0;
+  return present !== undefined && compareWithDesired('', group, present).diff.length === 0;
 }
 
 /** Reads the input as groups. `identityOnly` skips the fields that only a write needs. Errors: `BAD_INPUT` naming the item. */

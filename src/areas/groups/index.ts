@@ -7,7 +7,7 @@ import {
   changeGroupCatalog,
   type GroupCatalog,
 } from './catalog';
-import { defineArea, choiceField, defineOperation, recordsField, requiredField, subjectField, textField } from '../../model/operation';
+import { defineArea, choiceField, defineOperation, recordsField, requiredField, payloadField, textField } from '../../model/operation';
 
 const serverField = requiredField(
   textField('Auth server', 'Name of the AD or LDAP authentication server.', {
@@ -27,7 +27,7 @@ const groupsField = requiredField(
   ),
 );
 
-const fields = { server: serverField, directory: directoryField, groups: subjectField(groupsField) };
+const fields = { server: serverField, directory: directoryField, groups: payloadField(groupsField) };
 const toCatalog = ({ server, directory }: GroupCatalog): GroupCatalog => ({ server, directory });
 const example = { server: 'Corporate AD', directory: 'ad', groups: [{ name: 'VPN Users', group: 'EXAMPLE/VPN Users' }] };
 const AD = '/api/v1/configuration/authentication/auth-servers/auth-server/Corporate%20AD/ad/server-catalog/groups';
@@ -46,7 +46,7 @@ export const groupsArea = defineArea({
       help: 'Lists all groups of one catalog.',
       summary: { found: '__n__ groups in the catalog of __server__.', 'found-one': '1 group in the catalog of __server__.' },
       data: 'array of groups',
-      fields: { server: subjectField(serverField), directory: directoryField },
+      fields: { server: payloadField(serverField), directory: directoryField },
       run: (input, call) => readGroupCatalog(toCatalog(input), call),
       example: { input: { server: 'Corporate AD', directory: 'ad' }, request: `GET ${AD}` },
     }),
@@ -63,7 +63,7 @@ export const groupsArea = defineArea({
     add: defineOperation({
       effect: 'write',
       label: 'Add groups',
-      help: 'Adds groups that the catalog does not have. The list is read, changed, written and read again; `msg.envelope.changed` is false if it had all of them.',
+      help: 'Adds groups that the catalog does not have. The node reads, changes, writes and rereads the list; `msg.envelope.changed` is false if the catalog already had all groups.',
       summary: {
         done: 'Added __groups__ to __server__.',
         unchanged: 'All groups were in __server__ already.',
@@ -77,7 +77,7 @@ export const groupsArea = defineArea({
     remove: defineOperation({
       effect: 'write',
       label: 'Remove groups',
-      help: 'Removes groups from the catalog. The list is read, changed, written and read again; `msg.envelope.changed` is false if it had none of them.',
+      help: 'Removes groups from the catalog. The node reads, changes, writes and rereads the list; `msg.envelope.changed` is false if the catalog had none of the groups.',
       summary: {
         done: 'Removed __groups__ from __server__.',
         unchanged: 'None of the groups was in __server__.',
@@ -91,7 +91,7 @@ export const groupsArea = defineArea({
     ensure: defineOperation({
       effect: 'destroy',
       label: 'Ensure exactly these groups',
-      help: 'Gives the catalog exactly the given groups, in any order: it writes only if something differs, and reads back. `msg.envelope.changed` and `msg.envelope.diff` report the changes.',
+      help: 'Sets the groups of the catalog to exactly the given ones, in any order: the node writes only if something differs, and reads them back. `msg.envelope.changed` and `msg.envelope.diff` report the changes.',
       summary: {
         done: 'Set the groups of __server__ to exactly the given ones.',
         unchanged: 'The groups of __server__ were already exactly the given ones.',
@@ -109,7 +109,7 @@ export const groupsArea = defineArea({
       help: 'Removes every group from one catalog.',
       summary: { done: 'Removed all groups of __server__.', 'planned-one': 'Would remove all groups of __server__.' },
       data: 'result',
-      fields: { server: subjectField(serverField), directory: directoryField },
+      fields: { server: payloadField(serverField), directory: directoryField },
       run: (input, call) => clearGroupCatalog(toCatalog(input), call),
       example: { input: { server: 'Corporate AD', directory: 'ad' }, request: `PUT ${AD}`, body: { 'ad-group': [] } },
     }),

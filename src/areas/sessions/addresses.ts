@@ -1,7 +1,7 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import { badInput } from '../../model/error';
 import { trusted, safeMessage } from '../../model/safe-message';
-import { quotePattern, assertPatternLimit, createWildcardMatcher, type TextMatcher } from './patterns';
+import { quotePattern, assertPatternCount, createWildcardMatcher, type TextMatcher } from './patterns';
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => String(octet));
 /** Maximum length of a pattern: the longest address with a wildcard between all characters. */
@@ -13,7 +13,7 @@ const ADDRESS_BITS = { 4: 32, 6: 128 } as const;
  * holds only addresses of this version. Errors: `BAD_INPUT` for a pattern that matches no address or all.
  */
 export function parseAddressPatterns(patterns: readonly string[], field: string, requiredVersion?: 4 | 6): TextMatcher {
-  assertPatternLimit(
+  assertPatternCount(
     field,
     patterns.filter((pattern) => /[*/]/.test(pattern)),
   );

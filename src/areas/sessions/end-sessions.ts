@@ -1,14 +1,14 @@
 import type { BulkResult, WriteResult } from '../../model/envelope';
 import { badInput, GatewayError } from '../../model/error';
 import { choiceField, type NumberOrPercent, type OperationContext } from '../../model/operation';
-import { encodedPath } from '../../model/path';
+import { encodedPath, canLeadToOtherPath } from '../../model/path';
 import { countSessions, listSessions } from './list-sessions';
 import { isObject, type JsonObject } from '../../model/json';
 import type { SessionMatcher } from './session-filter';
 import { trusted, safeMessage, type SafeMessage } from '../../model/safe-message';
-import { createNameMatcher, findSimilarNames, NAME_MATCH_MODES, type NameMatch } from '../../model/user-names';
+import { createNameMatcher, findSimilarNames, NAME_MATCH_MODES, type NameMatchMode } from '../../model/user-names';
 
-export const nameMatchField = choiceField(
+export const nameMatchModeField = choiceField(
   'Match',
   'How names are compared, always without spaces around them: exactly, without case, or without case and domain. `ignore-domain` takes `CORP\\j.doe`, `J.Doe` and `j.doe@corp.example` for one person.',
   NAME_MATCH_MODES,
@@ -18,7 +18,7 @@ export const nameMatchField = choiceField(
 /** Ends one session and returns the plain result. Errors: `LIMIT` if `max` is a share that allows none. */
 export async function endSession(session: string | JsonObject, call: OperationContext, max: NumberOrPercent = 1): Promise<WriteResult> {
   const record = toRecord(session);
-  await assertMaxSessions([record], max, call);
+  if (typeof max !== 'number' || max < 1) await assertMaxSessions([record], max, call);
   return call.write(toEndRequest(record), undefined, () => summarizeSession(record));
 }
 
@@ -66,11 +66,11 @@ async function resolveMax(
  */
 export async function findMatchingSessions(createMatcher: () => SessionMatcher, call: OperationContext): Promise<JsonObject[]> {
   const all = await listSessions({}, call);
-  return spareOwnSessions(all.filter(createMatcher()), call);
+  return excludeOwnSessions(all.filter(createMatcher()), call);
 }
 
 /** Leaves sessions of the own account out and lists them in `envelope.spared`. */
-export function spareOwnSessions(records: readonly JsonObject[], call: OperationContext): JsonObject[] {
+export function excludeOwnSessions(records: readonly JsonObject[], call: OperationContext): JsonObject[] {
   const { accounts } = call.settings;
   const spared: JsonObject[] = [];
   const found = records.filter(
@@ -84,7 +84,7 @@ export function spareOwnSessions(records: readonly JsonObject[], call: Operation
  * Lists the sessions of a user. If nobody has the exact name, it looks at all sessions and puts similar names into `envelope.similar`,
  * because the appliance may know the person by another spelling.
  */
-export async function listSessionsOfUser(name: string, match: NameMatch, call: OperationContext): Promise<JsonObject[]> {
+export async function listSessionsOfUser(name: string, match: NameMatchMode, call: OperationContext): Promise<JsonObject[]> {
   const matches = createNameMatcher(name, match);
   const isMatch = (record: JsonObject): boolean => matches(record['active-user-name']);
   if (match === 'exact') {
@@ -112,7 +112,7 @@ export function assertNotOwnAccount(name: string, call: OperationContext): strin
   );
 }
 
-/** Ignores case and domain, so that another spelling of the name does not lock this package out. */
+/** Compares the names without case and domain, so that another spelling of the name does not lock this package out. */
 export function isOwnAccount(accounts: readonly string[], name: unknown): boolean {
   return accounts.some((account) => createNameMatcher(account, 'ignore-domain')(name));
 }
@@ -121,6 +121,8 @@ function toRecord(item: string | JsonObject): JsonObject {
   const record = isObject(item) ? item : { 'session-id': item };
   const id = record['session-id'];
   if (typeof id !== 'string' || id.trim() === '') throw badInput('session-id is missing or empty in an item. Nothing was ended.');
+  if (canLeadToOtherPath(id))
+    throw badInput(safeMessage`session-id is ${JSON.stringify(id)}: in a URL it means another path. Nothing was ended.`);
   return record;
 }
 

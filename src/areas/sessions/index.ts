@@ -8,7 +8,7 @@ import {
   defineOperation,
   recordsField,
   requiredField,
-  subjectField,
+  payloadField,
   textField,
 } from '../../model/operation';
 import { encodedPath } from '../../model/path';
@@ -18,9 +18,9 @@ import {
   toUniqueRecords,
   findMatchingSessions,
   listSessionsOfUser,
-  spareOwnSessions,
+  excludeOwnSessions,
   assertNotOwnAccount,
-  nameMatchField,
+  nameMatchModeField,
 } from './end-sessions';
 import { parseSessionFilter } from './session-filter';
 import { listSessions } from './list-sessions';
@@ -49,7 +49,7 @@ export const sessionsArea = defineArea({
     list: defineOperation({
       effect: 'read',
       label: 'List sessions',
-      help: 'Lists all active sessions: it reads every page and returns each session once.',
+      help: 'Lists all active sessions: the node reads every page and returns each session once.',
       summary: { found: '__n__ sessions on __appliance__.', 'found-one': '1 session on __appliance__.' },
       data: 'array of session records',
       fields: {
@@ -79,7 +79,7 @@ export const sessionsArea = defineArea({
     kill: defineOperation({
       effect: 'destroy',
       label: 'End sessions',
-      help: 'Ends the sessions with the given ids. It also accepts one record or an array of records from `sessions.list`.',
+      help: 'Ends the sessions with the given ids. The node also accepts one record or an array of records from `sessions.list`.',
       summary: {
         done: 'Ended the session: __session-id__.',
         many: 'Ended __ok__ of __total__ sessions',
@@ -87,9 +87,9 @@ export const sessionsArea = defineArea({
         'planned-one': 'Would end 1 session.',
         none: 'No session to end.',
       },
-      data: 'many; for a single id or record the plain result',
+      data: 'a result for each item; for a single id or record, one plain result',
       fields: {
-        'session-id': subjectField(
+        'session-id': payloadField(
           requiredField(
             recordsField('Session', 'A session id, a session record, or an array of either.', { example: 'sid1a2b3c', names: 'session' }),
           ),
@@ -117,9 +117,9 @@ export const sessionsArea = defineArea({
         'planned-one': 'Would end 1 session of __name__.',
         none: '__name__ has no session.',
       },
-      data: 'many',
+      data: 'a result for each item',
       fields: {
-        name: subjectField(
+        name: payloadField(
           requiredField(
             textField('User', 'The user name, exactly as in the session record.', {
               aliases: ['user', 'username'],
@@ -128,12 +128,12 @@ export const sessionsArea = defineArea({
             }),
           ),
         ),
-        match: nameMatchField,
+        match: nameMatchModeField,
         max: maxField,
       },
       run: async ({ name, match, max }, call) => {
         const sessions = await listSessionsOfUser(assertNotOwnAccount(name, call), match, call);
-        return endSessions(spareOwnSessions(sessions, call), max, call);
+        return endSessions(excludeOwnSessions(sessions, call), max, call);
       },
       example: { input: { name: 'j.doe' }, request: `GET ${SESSIONS}?name=j.doe&number=200&start=0` },
     }),
@@ -147,9 +147,9 @@ export const sessionsArea = defineArea({
         'planned-one': 'Would end 1 matching session.',
         none: 'No session on __appliance__ matches.',
       },
-      data: 'many',
+      data: 'a result for each item',
       fields: {
-        filter: subjectField(
+        filter: payloadField(
           requiredField(
             objectField(
               'Filter',

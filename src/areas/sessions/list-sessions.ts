@@ -2,13 +2,13 @@ import { hashApplianceAddress } from '../../contain/containment-record';
 import { isEnforcementRunning, offerSessionsToEnforcement } from '../../contain/enforcement-loop';
 import { GatewayError } from '../../model/error';
 import type { OperationContext } from '../../model/operation';
-import { PAGE_SIZE, parseSessionPage, getSessionId, type SessionPage } from './session-page';
-import { PAGE_OVERLAP, SessionPages } from './session-pages';
+import { SESSIONS_PER_PAGE, parseSessionPage, getSessionId, type SessionPage } from './session-page';
+import { SESSION_PAGE_OVERLAP, SessionPages } from './session-pages';
 import { SessionIdSet } from './session-id-set';
 import type { SessionRecord } from './session-record';
 import { trusted, safeMessage } from '../../model/safe-message';
 
-export interface ListSessionsInput {
+interface ListSessionsInput {
   name?: string;
   limit?: number;
   emit?: 'array' | 'page' | 'record';
@@ -17,7 +17,7 @@ export interface ListSessionsInput {
 /** Maximum number of attempts when a quiet list has fewer records than its total. */
 const MAX_WALKS = 2;
 /** When two pages have a gap, the reader goes back this many records; the distance doubles each time. */
-const GAP_STEP = PAGE_SIZE / 2;
+const GAP_STEP = SESSIONS_PER_PAGE / 2;
 /** Requests that reading the list may need in addition to twice its pages. */
 const EXTRA_REQUESTS = 20;
 
@@ -71,7 +71,7 @@ class PageWalk {
   readonly #isFirst: boolean;
   /** Ids from the first half of the first page, which a later page contains only if the appliance ignores `start`. */
   #headIds = new Set<string>();
-  /** False after a total or an overlap has shown that sessions start or end. */
+  /** Whether no session has started or ended so far, as totals and overlaps show. */
   #isQuiet = true;
   #firstTotal: number | undefined;
   #gapCount = 0;
@@ -113,7 +113,7 @@ class PageWalk {
       }
       gapDistance = GAP_STEP;
       this.#joinedCount++;
-      if (index === 0) this.#headIds = new Set(page.records.slice(0, PAGE_SIZE / 2).map(getSessionId));
+      if (index === 0) this.#headIds = new Set(page.records.slice(0, SESSIONS_PER_PAGE / 2).map(getSessionId));
       const newRecords = this.#add(page, start);
       const isEnded = this.#isEnd(page, start, newRecords.walkCount);
       const isComplete = isEnded && this.#hasAll(page, start);
@@ -121,7 +121,7 @@ class PageWalk {
       // A list that ends at its limit is complete for its caller.
       if (this.#output.isFull || isComplete) return true;
       if (isEnded || (newRecords.walkCount === 0 && this.#output.total === undefined)) return false;
-      if (page.records.length === PAGE_SIZE && index > 0)
+      if (page.records.length === SESSIONS_PER_PAGE && index > 0)
         this.#pages.prefetch(start, Math.min(page.total ?? 0, this.#output.input.limit ?? Infinity));
       start = this.#pages.nextStart(start, page.records.length);
     }
@@ -136,7 +136,7 @@ class PageWalk {
       this.#assertRequestLimit(0);
       const isComplete = page.records.length >= (page.total ?? count);
       // Sessions that started since the total was read need a larger request; a clipped page stays incomplete.
-      if (!isComplete && page.records.length === count && page.total !== undefined) count = page.total + PAGE_SIZE;
+      if (!isComplete && page.records.length === count && page.total !== undefined) count = page.total + SESSIONS_PER_PAGE;
       else count = undefined;
       if (count !== undefined) continue;
       const { records } = this.#add(page, 0);
@@ -158,7 +158,7 @@ class PageWalk {
   /** Errors: `BAD_RESPONSE` after twice the requests of a quiet list and some more, or too many gaps for the pages that joined. */
   #assertRequestLimit(start: number): void {
     const { total } = this.#output;
-    const maxRequests = total === undefined ? Infinity : 2 * Math.ceil(total / (PAGE_SIZE - PAGE_OVERLAP)) + EXTRA_REQUESTS;
+    const maxRequests = total === undefined ? Infinity : 2 * Math.ceil(total / (SESSIONS_PER_PAGE - SESSION_PAGE_OVERLAP)) + EXTRA_REQUESTS;
     if (this.#pages.requestCount <= maxRequests && this.#gapCount <= this.#joinedCount + EXTRA_REQUESTS) return;
     throw new GatewayError(
       'BAD_RESPONSE',
@@ -184,14 +184,14 @@ class PageWalk {
     const walkCount = this.#seenIds.size - countBefore;
     // An appliance that counts from 1 repeats one more record on the second page.
     const overlap = page.records.length - walkCount;
-    if (start > 0 && overlap > PAGE_OVERLAP + 1) this.#isQuiet = false;
+    if (start > 0 && overlap > SESSION_PAGE_OVERLAP + 1) this.#isQuiet = false;
     return { records, walkCount };
   }
 
   #isEnd(page: SessionPage, start: number, newCount: number): boolean {
     if (page.isLast === true) return true;
     const { total } = page;
-    if (total === undefined) return page.isLast === undefined && page.records.length < PAGE_SIZE;
+    if (total === undefined) return page.isLast === undefined && page.records.length < SESSIONS_PER_PAGE;
     const end = start + page.records.length;
     // Some releases never report the last page; then the end is a page without anything new.
     if (newCount === 0 && end >= total) return true;
@@ -225,7 +225,7 @@ class SessionOutput {
     if (input.emit === 'page' || input.emit === 'record') call.startStream();
   }
 
-  /** True once the limit is reached. */
+  /** Whether the limit of records is reached. */
   get isFull(): boolean {
     return this.input.limit !== undefined && this.seenIds.size >= this.input.limit;
   }

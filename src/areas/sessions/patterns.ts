@@ -12,8 +12,8 @@ export function quotePattern(pattern: string): string {
   return JSON.stringify(pattern.length > 60 ? `${pattern.slice(0, 60).toWellFormed()}…` : pattern);
 }
 
-/** Errors: `LIMIT` for too many patterns to compare with every session. */
-export function assertPatternLimit(field: string, patterns: readonly unknown[]): void {
+/** Checks the number of patterns. Errors: `LIMIT` for too many patterns to compare with every session. */
+export function assertPatternCount(field: string, patterns: readonly unknown[]): void {
   if (patterns.length <= MAX_COMPARED_PATTERNS) return;
   throw new GatewayError(
     'LIMIT',
@@ -26,12 +26,12 @@ export function assertPatternLimit(field: string, patterns: readonly unknown[]):
 export function parseTextPatterns(patterns: readonly string[], field: string): TextMatcher {
   const exact = new Set(patterns.filter((pattern) => !pattern.includes('*')));
   const wildcardPatterns = patterns.filter((pattern) => pattern.includes('*'));
-  assertPatternLimit(field, wildcardPatterns);
+  assertPatternCount(field, wildcardPatterns);
   const tests = wildcardPatterns.map(createWildcardMatcher);
   return (text) => exact.has(text) || tests.some((test) => test(text));
 }
 
-/** All ids begin with it (appliance-api.md, "Active user record"). */
+/** The common beginning of all session ids (appliance-api.md, "Active user record"). */
 const SESSION_ID_PREFIX = 'sid';
 
 /** Matches session ids. A pattern that needs no more than the common beginning of all ids matches every session. */
@@ -44,7 +44,7 @@ export function parseSessionIdPatterns(patterns: readonly string[], field: strin
 }
 
 /** Creates a parser for texts of a fixed shape, in which `d` is a digit. `description` names them in the error. */
-export function createFixedShapeParser(
+export function createDigitPatternParser(
   allowed: RegExp,
   description: string,
   shape: string,
@@ -80,7 +80,7 @@ function assertPossible(patterns: readonly string[], field: string, description:
   );
 }
 
-/** Whether the pieces between the wildcards can be parts of a text with this shape. */
+/** Returns whether the literal pieces of a wildcard pattern can occur in a text of this format. */
 function fitsShape(pattern: string, shape: string): boolean {
   const pieces = pattern.replace(/\d/g, 'd').split('*');
   const first = pieces.shift() ?? '';

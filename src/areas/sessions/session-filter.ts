@@ -1,9 +1,9 @@
 import { parseAddressPatterns } from './addresses';
 import { badInput, GatewayError } from '../../model/error';
-import { type JsonObject, describeKind } from '../../model/json';
+import { type JsonObject, describeValueKind } from '../../model/json';
 import { trusted, safeMessage } from '../../model/safe-message';
 import {
-  createFixedShapeParser,
+  createDigitPatternParser,
   quotePattern,
   parseAgePatterns,
   parseMacAddressPatterns,
@@ -37,7 +37,7 @@ const FIELD_PARSERS: ReadonlyMap<string, PatternParser> = new Map<string, Patter
   ['mac-address', parseMacAddressPatterns],
   [
     'user-sign-in-time',
-    createFixedShapeParser(/^[/: *]*[0-9][0-9/: *]*$/, 'a time such as 2026/01/15 09:30:00, with * for the rest', 'dddd/dd/dd dd:dd:dd'),
+    createDigitPatternParser(/^[/: *]*[0-9][0-9/: *]*$/, 'a time such as 2026/01/15 09:30:00, with * for the rest', 'dddd/dd/dd dd:dd:dd'),
   ],
   ['events', parseNumberPatterns],
   [SIGN_IN_FIELD, parseNumberPatterns],
@@ -55,7 +55,7 @@ export const SESSION_FILTER_FIELDS: readonly string[] = [...FIELD_PARSERS.keys()
 export function parseSessionFilter(filter: JsonObject, clockOffsetSeconds = 0): SessionMatcher {
   const now = Date.now() + clockOffsetSeconds * 1000;
   const tests = Object.entries(filter).map(([field, patternValue]): SessionMatcher => {
-    const test = getParser(field)(toPatterns(field, patternValue), field, now);
+    const test = getParser(field)(compileSnapshotPatterns(field, patternValue), field, now);
     const key = field === AGE_FIELD ? SIGN_IN_FIELD : field;
     return (record) => toTexts(field, record[key]).some(test);
   });
@@ -85,11 +85,11 @@ function getParser(field: string): PatternParser {
 }
 
 /** Reads one pattern or an array of patterns as texts. */
-function toPatterns(field: string, patternValue: unknown): string[] {
+function compileSnapshotPatterns(field: string, patternValue: unknown): string[] {
   const patterns = (Array.isArray(patternValue) ? (patternValue as unknown[]) : [patternValue]).map((pattern) => {
     if (typeof pattern !== 'string' && typeof pattern !== 'number')
       throw badInput(
-        safeMessage`filter.${field} is ${trusted(describeKind(pattern))}, but must be text or an array of texts. Nothing was sent.`,
+        safeMessage`filter.${field} is ${trusted(describeValueKind(pattern))}, but must be text or an array of texts. Nothing was sent.`,
       );
     const text = String(pattern);
     if (text.trim() === '') throw badInput(safeMessage`filter.${field} is empty. Give a text, with * as wildcard. Nothing was sent.`);

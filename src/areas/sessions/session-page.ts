@@ -4,7 +4,7 @@ import { trusted, safeMessage } from '../../model/safe-message';
 import type { SessionRecord } from './session-record';
 
 /** Records in a full page: the maximum of releases that limit pages. */
-export const PAGE_SIZE = 200;
+export const SESSIONS_PER_PAGE = 200;
 
 /** One page of active sessions, independent of the spelling of the release (appliance-api.md, "Active user record"; field-notes.md). */
 export interface SessionPage {

@@ -1,10 +1,10 @@
 import type { OperationContext } from '../../model/operation';
-import { PAGE_SIZE, parseSessionPage, type SessionPage } from './session-page';
+import { SESSIONS_PER_PAGE, parseSessionPage, type SessionPage } from './session-page';
 import { LightAbortController } from '../../model/abort';
 
 /** Neighboring pages share this many records, which proves that no session is missing between them. */
-export const PAGE_OVERLAP = 3;
-const PAGE_STEP = PAGE_SIZE - PAGE_OVERLAP;
+export const SESSION_PAGE_OVERLAP = 3;
+const PAGE_STEP = SESSIONS_PER_PAGE - SESSION_PAGE_OVERLAP;
 
 /** Reads pages by their start and prefetches the following ones. */
 export class SessionPages {
@@ -30,7 +30,7 @@ export class SessionPages {
   read(start: number): Promise<SessionPage> {
     const prefetchedPage = this.#prefetched.get(start);
     this.#prefetched.delete(start);
-    return prefetchedPage ?? this.#requestPage({ number: String(PAGE_SIZE), start: String(start) });
+    return prefetchedPage ?? this.#requestPage({ number: String(SESSIONS_PER_PAGE), start: String(start) });
   }
 
   /** Keeps a page for a later `read`, without another request. */
@@ -40,9 +40,9 @@ export class SessionPages {
 
   /** Prefetches the pages after the one at `start` that begin before `endIndex`. */
   prefetch(start: number, endIndex: number): void {
-    for (let next = start + PAGE_STEP; next + PAGE_OVERLAP < endIndex && this.#prefetched.size < this.#window; next += PAGE_STEP) {
+    for (let next = start + PAGE_STEP; next + SESSION_PAGE_OVERLAP < endIndex && this.#prefetched.size < this.#window; next += PAGE_STEP) {
       if (this.#prefetched.has(next)) continue;
-      const page = this.#requestPage({ number: String(PAGE_SIZE), start: String(next) }, this.#prefetchCanceler);
+      const page = this.#requestPage({ number: String(SESSIONS_PER_PAGE), start: String(next) }, this.#prefetchCanceler);
       // The walk handles the error when it reads this page, or never needs the page.
       page.catch(() => undefined);
       this.#prefetched.set(next, page);
@@ -51,7 +51,7 @@ export class SessionPages {
 
   /** Returns the start of the page that follows a page: the furthest prefetched one that still overlaps it. */
   nextStart(start: number, length: number): number {
-    const latest = start + length - Math.min(PAGE_OVERLAP, length >> 1);
+    const latest = start + length - Math.min(SESSION_PAGE_OVERLAP, length >> 1);
     const candidates = [...this.#prefetched.keys()].filter((prefetched) => prefetched > start && prefetched <= latest);
     return candidates.length > 0 ? Math.max(...candidates) : latest;
   }

@@ -12,7 +12,7 @@ const REALMS = '/api/v1/configuration/administrators/admin-realms/realm';
 const ROLES = '/api/v1/configuration/administrators/admin-roles/admin-role';
 
 /** Returns advice on the settings and the number of logins. */
-export function collectFindings({ settings, counters }: SupportInfo, now = Date.now()): Finding[] {
+export function collectSupportFindings({ settings, counters }: SupportInfo, now = Date.now()): Finding[] {
   const { url, login, tls, proxy, permissions, pin } = settings;
   const checks = [
     [

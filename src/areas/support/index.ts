@@ -1,12 +1,12 @@
 import { asGatewayError } from '../../model/error';
 import { UNREACHABLE_CODES } from '../../model/error-codes';
-import { currentIsoTime } from '../../model/envelope';
+import { getCurrentIsoTime } from '../../model/envelope';
 import type { Finding } from '../../model/operation-context';
 import type { JsonObject } from '../../model/json';
 import type { OperationContext } from '../../model/operation';
 import { unwrapSystemInformation } from '../../run/identity';
-import { collectFindings, findShortIdleTimeout } from './findings';
-import { readVersions } from './versions';
+import { collectSupportFindings, findShortIdleTimeout } from './findings';
+import { readComponentVersions } from './versions';
 
 export interface SupportBundle {
   readonly format: 'gateway-support/1';
@@ -29,11 +29,11 @@ export async function createSupportBundle(call: OperationContext): Promise<Suppo
   const { settings, counters, exchanges, host } = call.supportInfo;
   const { appliance, isUnreachable } = await readAppliance(call);
   const idle = isUnreachable ? [] : await findShortIdleTimeout(call, call.settings.realm || undefined);
-  const findings = [...collectFindings(call.supportInfo), ...idle, ...(host.findings ?? [])];
+  const findings = [...collectSupportFindings(call.supportInfo), ...idle, ...(host.findings ?? [])];
   return {
     format: 'gateway-support/1',
-    at: currentIsoTime(),
-    versions: { ...readVersions(), ...host.versions },
+    at: getCurrentIsoTime(),
+    versions: { ...readComponentVersions(), ...host.versions },
     appliance,
     settings,
     counters,

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { findPackage, readPackageVersion } from '../../files/package-folder';
 
 /** Returns the versions of the package, Node.js and undici, and the platform. */
-export function readVersions(): Record<string, string> {
+export function readComponentVersions(): Record<string, string> {
   return {
     package: findPackage(__dirname)?.version ?? 'unknown',
     node: process.version,

@@ -1,4 +1,4 @@
-import { toEnsureData, addEnsureResults, type EnsureResult } from '../../change/ensure';
+import { toEnsureResultData, addEnsureResults, type EnsureResult } from '../../change/ensure';
 import type { BulkResult } from '../../model/envelope';
 import { badInput, GatewayError } from '../../model/error';
 import { parseField } from '../../model/input';
@@ -17,7 +17,7 @@ interface BulkUsersInput {
 }
 
 /** One user of an operation. */
-export interface UserItem {
+interface UserItem {
   readonly username: string;
   /** Fields to send besides the name, with values as the API expects them. */
   readonly fields: JsonObject;
@@ -26,7 +26,7 @@ export interface UserItem {
 /** Runs the operation for one user. */
 type UserWork<R> = (users: LocalUsers, item: UserItem, call: OperationContext) => Promise<R>;
 
-export interface BulkUsersOptions {
+interface BulkUsersOptions {
   /** Fields that an item may set; without them, only names are read. */
   readonly fields?: Fields;
   /** Returns the problem with an item; undefined if there is none. */
@@ -78,7 +78,7 @@ export async function ensureUsers(
   const ensureUser: UserWork<UserRecord> = async (users, { username, fields }, itemCall) => {
     const ensured = await users.ensure(username, fields, setPassword, itemCall);
     results.push(ensured);
-    return toEnsureData(ensured, call);
+    return toEnsureResultData(ensured, call);
   };
   try {
     return await forEachUser(input, call, ensureUser, { fields });

@@ -1,4 +1,4 @@
-import { missingOkField } from '../../change/if-exists';
+import { allowMissingField } from '../../change/if-exists';
 import {
   defineArea,
   booleanField,
@@ -7,7 +7,7 @@ import {
   objectField,
   defineOperation,
   requiredField,
-  subjectField,
+  payloadField,
   textField,
 } from '../../model/operation';
 import { encodedPath } from '../../model/path';
@@ -41,7 +41,7 @@ const maxField = numberField('Max users', 'If an array has more users than this,
   range: 'count',
 });
 /** The subject of operations on one or several users. */
-const usersField = subjectField(
+const usersField = payloadField(
   requiredField(
     nameListField('User', 'A user name, or an array of names or users. An array has one result per user.', {
       aliases: ['user'],
@@ -68,7 +68,7 @@ export const usersArea = defineArea({
       help: 'Lists all local users of one authentication server.',
       summary: { found: '__n__ users of __server__.', 'found-one': '1 user of __server__.' },
       data: 'array of users',
-      fields: { server: subjectField(serverField) },
+      fields: { server: payloadField(serverField) },
       run: ({ server }, call) => new LocalUsers(server, call).list(),
       example: { input: { server: 'System Local' }, request: `GET ${examplePath}` },
     }),
@@ -78,7 +78,7 @@ export const usersArea = defineArea({
       help: 'Reads one local user, without the password.',
       summary: { done: 'Read __username__ on __server__.' },
       data: 'user',
-      fields: { server: serverField, username: subjectField(usernameField) },
+      fields: { server: serverField, username: payloadField(usernameField) },
       run: ({ server, username }, call) => new LocalUsers(server, call).get(username),
       example: { input: example, request: `GET ${examplePath}/j.doe` },
     }),
@@ -92,7 +92,7 @@ export const usersArea = defineArea({
         planned: 'Would create __n__ users on __server__.',
         'planned-one': 'Would create __username__ on __server__.',
       },
-      data: 'result; for an array many',
+      data: 'result; for an array, a result for each item',
       fields: {
         server: serverField,
         username: usersField,
@@ -125,7 +125,7 @@ export const usersArea = defineArea({
         planned: 'Would update __n__ users on __server__.',
         'planned-one': 'Would update __username__ on __server__.',
       },
-      data: 'result; for an array many',
+      data: 'result; for an array, a result for each item',
       fields: { server: serverField, username: usersField, ...userFields, more: moreField, max: maxField },
       run: (input, call) =>
         forEachUser(input, call, (users, { username, fields }, itemCall) => users.change(username, fields, itemCall), {
@@ -143,7 +143,7 @@ export const usersArea = defineArea({
         planned: 'Would enable __n__ users on __server__.',
         'planned-one': 'Would enable __username__ on __server__.',
       },
-      data: 'result; for an array many',
+      data: 'result; for an array, a result for each item',
       fields: { server: serverField, username: usersField, max: maxField },
       run: (input, call) =>
         forEachUser(input, call, (users, { username }, itemCall) => users.change(username, { enabled: 'true' }, itemCall)),
@@ -159,7 +159,7 @@ export const usersArea = defineArea({
         planned: 'Would disable __n__ users on __server__.',
         'planned-one': 'Would disable __username__ on __server__.',
       },
-      data: 'result; for an array many',
+      data: 'result; for an array, a result for each item',
       fields: { server: serverField, username: usersField, max: maxField },
       run: (input, call) =>
         forEachUser(input, call, (users, { username }, itemCall) => users.change(username, { enabled: 'false' }, itemCall)),
@@ -178,7 +178,7 @@ export const usersArea = defineArea({
         server: requiredField(
           textField('TOTP server', 'Name of the TOTP authentication server.', { example: 'Second Factor TOTP', names: 'auth-server' }),
         ),
-        username: subjectField(
+        username: payloadField(
           requiredField(textField('User', 'User name at the TOTP server.', { aliases: ['user'], example: 'j.doe', names: 'session-user' })),
         ),
       },
@@ -195,7 +195,7 @@ export const usersArea = defineArea({
     ensure: defineOperation({
       effect: 'write',
       label: 'Ensure users',
-      help: 'Gives a local user, or each user of an array, the given fields: it creates a missing user, writes only differences, reads back, and reports them in `msg.envelope.changed` and `msg.envelope.diff`. The password is sent only for a new user, or with Set the password.',
+      help: 'Sets the given fields of a local user, or of each user of an array: the node creates a missing user, writes only differences, reads them back, and reports them in `msg.envelope.changed` and `msg.envelope.diff`. The password is sent only for a new user, or with Set the password.',
       summary: {
         done: 'Gave __username__ on __server__ the given fields.',
         unchanged: '__username__ on __server__ already had the given fields.',
@@ -206,7 +206,7 @@ export const usersArea = defineArea({
         'planned-one': 'Would give __username__ on __server__ the given fields.',
         none: 'All users already have the given fields.',
       },
-      data: 'user after the change; for an array many',
+      data: 'the user after the change; for an array, a result for each item',
       fields: {
         server: serverField,
         username: usersField,
@@ -236,8 +236,8 @@ export const usersArea = defineArea({
         planned: 'Would delete __n__ users on __server__.',
         'planned-one': 'Would delete __username__ on __server__.',
       },
-      data: 'result; for an array many',
-      fields: { server: serverField, username: usersField, max: maxField, 'missing-ok': missingOkField },
+      data: 'result; for an array, a result for each item',
+      fields: { server: serverField, username: usersField, max: maxField, 'missing-ok': allowMissingField },
       run: ({ 'missing-ok': missing = false, ...input }, call) =>
         forEachUser(input, call, (users, { username }, itemCall) => users.delete(username, missing, itemCall)),
       example: { input: example, request: `DELETE ${examplePath}/j.doe` },

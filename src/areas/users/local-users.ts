@@ -1,4 +1,4 @@
-import { compareDesired } from '../../change/compare';
+import { compareWithDesired } from '../../change/compare';
 import { ensureResource, type EnsureResult } from '../../change/ensure';
 import type { WriteResult } from '../../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../../model/error';
@@ -18,7 +18,7 @@ export class LocalUsers {
   readonly #call: OperationContext;
   #serverExists: Promise<boolean | undefined> | undefined;
 
-  /** `call` is the context of the operation; the methods get the context of an item. */
+  /** Accesses the users of a server. `call` is the context of the operation; the methods get the context of an item. */
   constructor(server: string, call: OperationContext) {
     this.#server = server;
     this.#path = serverPath(server);
@@ -45,7 +45,7 @@ export class LocalUsers {
     return this.#explainNotFound(username, async () => withoutPassword(await call.read({ method: 'GET', path: this.userPath(username) })));
   }
 
-  /** Returns undefined for a missing user on an existing server. */
+  /** Reads a user; undefined if the server exists but the user does not. */
   async find(username: string): Promise<UserRecord | undefined> {
     try {
       return await this.get(username);
@@ -59,7 +59,7 @@ export class LocalUsers {
     return this.#explainNotFound(undefined, () => call.write({ method: 'POST', path: `${this.#path}/local/users/user`, body: user }));
   }
 
-  /** `missingOk`: a missing user counts as deleted, but a missing server is an error. */
+  /** Deletes a user. With `missingOk`, a missing user counts as deleted, but a missing server is an error. */
   delete(username: string, missingOk: boolean, call = this.#call): Promise<WriteResult> {
     const path = this.userPath(username);
     return this.#runExclusively(path, call, async () => {
@@ -110,7 +110,7 @@ export class LocalUsers {
           ? { method: 'PUT', path: `${path}${encodedPath`/${first}`}`, body: changes }
           : { method: 'PUT', path, body: { ...toUpdateBase(present, changes), ...changes } };
       const result = await call.write(request);
-      const { diff, notCompared } = compareDesired(path, changes, present);
+      const { diff, notCompared } = compareWithDesired(path, changes, present);
       // A password cannot be compared.
       if (diff.length > 0 || notCompared.length === 0) call.reportDifference(diff.length > 0);
       return result;
@@ -148,7 +148,7 @@ export class LocalUsers {
     return safeMessage`The user ${JSON.stringify(username)} does not exist on the ${server}. Check the user name.`;
   }
 
-  /** Returns undefined if the server cannot be read. */
+  /** Checks the server. Returns undefined if it cannot be read. */
   async #checkServer(): Promise<boolean | undefined> {
     try {
       await this.#call.read({ method: 'GET', path: this.#path }, { isLookup: true });

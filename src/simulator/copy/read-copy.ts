@@ -8,7 +8,7 @@ export interface CopySource {
   appliance: string | undefined;
   serialNumber: string | undefined;
   release: string | undefined;
-  /** Path of the topmost resource. */
+  /** Path of the topmost resource of the snapshot. */
   path: string;
   ignore: readonly string[];
 }

@@ -5,7 +5,7 @@ import { isSecretKey } from '../../model/secrets';
 import { type Json, type JsonObject, isObject } from '../body-shape';
 import type { ApplianceState } from '../state';
 import { Collection, type Resource, type TreeNode, isVisible } from '../tree';
-import { encodeSegment } from '../url';
+import { encodePathSegment } from '../url';
 import { SNAPSHOT_FORMAT, MANIFEST_FILE_NAME, CONFIGURATION_ROOT, ROOT_FILE_NAME } from './read-copy';
 
 export interface SnapshotCounts {
@@ -30,7 +30,7 @@ export function saveSnapshot(state: ApplianceState, folder: string): SnapshotCou
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const empty: Record<string, Json> = {};
   for (const [path, fields] of listResources(configuration, [])) {
-    const segments = path.map(encodeSegment);
+    const segments = path.map(encodePathSegment);
     if (isEmptyResource(path, fields)) {
       empty[[CONFIGURATION_ROOT, ...segments].join('/')] = Object.keys(fields);
       continue;
@@ -51,8 +51,8 @@ export function saveSnapshot(state: ApplianceState, folder: string): SnapshotCou
     path: source?.path ?? CONFIGURATION_ROOT,
     ...(source && source.ignore.length > 0 && { ignore: [...source.ignore] }),
     roots: [...roots].sort(),
-    ...(Object.keys(names).length > 0 && { names: sortKeys(names) }),
-    ...(Object.keys(empty).length > 0 && { empty: sortKeys(empty) }),
+    ...(Object.keys(names).length > 0 && { names: sortEntriesByName(names) }),
+    ...(Object.keys(empty).length > 0 && { empty: sortEntriesByName(empty) }),
   };
   writeIfChanged(join(folder, MANIFEST_FILE_NAME), manifest);
   return counts;
@@ -86,7 +86,7 @@ function collectCollisions(node: TreeNode, path: string, collisions: Set<string>
   const children: Iterable<[string, TreeNode]> = node instanceof Collection ? node.items : node.children;
   const first = new Map<string, string>();
   for (const [name, child] of children) {
-    const segment = encodeSegment(name);
+    const segment = encodePathSegment(name);
     const below = path === '' ? segment : `${path}/${segment}`;
     const other = first.get(below.toLowerCase());
     if (other !== undefined) collisions.add(other).add(below);
@@ -135,7 +135,7 @@ function maskValue(value: Json): Json {
   return isObject(value) ? maskAndSort(value) : value;
 }
 
-const sortKeys = <T>(value: Record<string, T>): Record<string, T> =>
+const sortEntriesByName = <T>(value: Record<string, T>): Record<string, T> =>
   Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** Writes beside the target and renames, so that a reader never sees a partial file. */

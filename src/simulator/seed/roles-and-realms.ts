@@ -72,7 +72,7 @@ function createMappingRules(variants: Variants, roles: () => Collection): Resour
   return new Resource({ 'user-selects-role': 'false', 'user-selects-roleset': 'false', rule: [] }, new Map(), shape, { verify });
 }
 
-export interface RealmContext {
+interface RealmContext {
   variants: Variants;
   roles: () => Collection;
   servers: () => Collection;

@@ -26,7 +26,7 @@ const templates = new Map(
 const form = /<script type="text\/html" id="gateway-action-form">\n([^]*?)<\/script>/.exec(html)?.[1] ?? '';
 const panels = readFileSync(join(nodes, 'panels.js'), 'utf8');
 /** The operation table that the page passes to its script. */
-const table = JSON.parse(/gatewayEditor\.start\((.*)\);/.exec(html)?.[1] ?? '{}') as Record<
+const table = JSON.parse(/gatewayEditor\.startEditor\((.*)\);/.exec(html)?.[1] ?? '{}') as Record<
   string,
   { operations: Record<string, { fields: Record<string, { secret?: true }> }> }
 >;
@@ -152,7 +152,7 @@ describe('gateway.html', () => {
     if (hasHarmless) expect(area.operations[operation]?.effect).not.toBe('destroy');
   });
 
-  it('gateway.html takes all colors from Node-RED, so that the dark theme works', () => {
+  it('gateway.html uses only colors of Node-RED, so that the dark theme works', () => {
     const style = /<style>([^]*?)<\/style>/.exec(html)?.[1] ?? '';
     expect(style).not.toMatch(/#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(/i);
     expect([form, ...templates.values()].join('')).not.toMatch(/color\s*:/);
@@ -170,8 +170,8 @@ describe('the English catalog', () => {
   const code = sources.map((file) => readFileSync(join(root, 'nodes', 'editor', file), 'utf8')).join('\n');
   const inTemplates = [...(html + code).matchAll(/data-i18n="(?:\[\w+\])?([^"$]*)"/g)].map(([, key = '']) => key);
   const literal = [...`${code}\n${scripts.slice(1).join('\n')}`.matchAll(/'([a-z][\w-]*(?:\.[\w-]+)+)'/g)].map(([, key = '']) => key);
-  /** `pluralized(node, 'inventory.there', n)` also uses the text `inventory.there-one`. */
-  const singular = [...code.matchAll(/\bpluralized\(\s*node,\s*(.*)/g)].flatMap(([, rest = '']) =>
+  /** `formatPlural(node, 'inventory.there', n)` also uses the text `inventory.there-one`. */
+  const singular = [...code.matchAll(/\bformatPlural\(\s*node,\s*(.*)/g)].flatMap(([, rest = '']) =>
     [...rest.matchAll(/'([a-z][\w-]*(?:\.[\w-]+)+)'/g)].map(([, key = '']) => `${key}-one`),
   );
   /** A template such as `test.code.${code}` uses every text below its prefix. */
@@ -260,11 +260,11 @@ describe('the editor build', () => {
     const [script = ''] = scripts;
     for (const rule of [
       'findUrlFault',
-      'isOutOfRange',
-      'requiredCredentials',
-      'parseEnvReference',
-      'canBeWholePayload',
-      'RESERVED_PROPERTIES',
+      'isNumberOutOfRange',
+      'listRequiredCredentials',
+      'parseVariableReference',
+      'canFieldTakeWholePayload',
+      'RESERVED_MESSAGE_PROPERTIES',
       'parseSessionFilter',
     ])
       expect(script).toContain(rule);

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { pretty } from '../../../scripts/pretty.mjs';
 import { root } from '../../../scripts/tools.mjs';
 
-const MOST_ITEMS = 2;
+const MAX_ITEMS = 2;
 /** Lists with longer items show only one item. */
 const LONG = 300;
 const WIDTH = 110;
 /** Longer texts show only their first lines. */
-const MOST_LINES = 12;
+const MAX_LINES = 12;
 
 /** Replaces values that differ in each run: times, ids, local addresses. */
 const STAND_INS: [RegExp, string][] = [
@@ -37,14 +37,14 @@ const LEFT_OUT = new Set(['_msgid', 'ms', 'logins', 'requests', 'retries']);
 
 function withoutRest(text: string): string {
   const lines = text.split('\n');
-  return lines.length > MOST_LINES ? `${lines.slice(0, MOST_ITEMS).join('\n')}\n… ${lines.length - MOST_ITEMS} more` : text;
+  return lines.length > MAX_LINES ? `${lines.slice(0, MAX_ITEMS).join('\n')}\n… ${lines.length - MAX_ITEMS} more` : text;
 }
 
 export function settled(value: unknown, key = ''): unknown {
   if (typeof value === 'string')
     return KEYS[key] ?? STAND_INS.reduce((text, [pattern, standIn]) => text.replace(pattern, standIn), withoutRest(value));
   if (Array.isArray(value)) {
-    const most = JSON.stringify(value[0] ?? '').length > LONG ? 1 : MOST_ITEMS;
+    const most = JSON.stringify(value[0] ?? '').length > LONG ? 1 : MAX_ITEMS;
     const items = value.slice(0, value.length > most + 1 ? most : value.length).map((item) => settled(item));
     return items.length < value.length ? [...items, `… ${value.length - items.length} more`] : items;
   }

@@ -6,6 +6,7 @@ import helper from 'node-red-node-test-helper';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { inventoryGatewayRegistry, getInventoryById } from '../../../nodes/inventory/inventory-node';
 import type { ManyAppliancesData } from '../../../src';
+import type { AuditData } from '../../../src/audit/run-audit';
 import { selfSigned, startSimulatedFleet, type SimulatedFleet } from '../../../src/simulator';
 import { NodeRedHarness, type NodeDefinition, type Message, type Runtime } from '../../helpers/node-red';
 import { expectCaught, expectSecondOutput, expectSuccess } from '../../helpers/expect-outcome';
@@ -77,6 +78,23 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(message.envelope.summary).toBe('List sessions: done on 12 of 12 appliances.');
     await rig.until(() => rig.statuses().some(({ text }) => text === '12 appliances'));
     expect(rig.statuses('inv').at(-1)).toMatchObject({ fill: 'green', text: '12 appliances' });
+  });
+
+  it('an audit of many appliances returns the findings of each, and a table of appliances and rules', async () => {
+    const roles = fleet.getAppliance('vpn-002').state.configuration.collection('users', 'user-roles', 'user-role');
+    roles.add({ name: 'Nobody has it' });
+    await deploy([{ ...list, type: 'gateway-audit', operation: 'run', select: 'vpn-001 | vpn-002' }]);
+    const message = expectSuccess(await rig.run({ payload: {} }));
+    roles.items.delete('Nobody has it');
+    const { results, together } = dataOf(message);
+    const unused = results.map(({ data }) =>
+      (data as AuditData).findings.filter(({ rule }) => rule === 'unused-object').map(({ name }) => name),
+    );
+    expect(unused[1]?.toSorted()).toEqual([...(unused[0] ?? []), 'Nobody has it'].sort());
+    expect((together as { rows: object[] }).rows).toMatchObject([
+      { appliance: 'vpn-001', 'unused-object': unused[0]?.length, 'admin-realm-open': 3, 'release-not-listed': null },
+      { appliance: 'vpn-002', 'unused-object': unused[1]?.length, 'admin-realm-open': 3, 'release-not-listed': null },
+    ]);
   });
 
   it('a node for many appliances counts requests per appliance and joins the metrics of all appliances', async () => {

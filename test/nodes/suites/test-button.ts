@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import helper from 'node-red-node-test-helper';
 import { processCoordination } from '../../../src/model/process-coordination';
 import { startSimulator } from '../../../src/simulator';
-import { loginAttempts } from '../../../nodes/admin/login-attempt-limit';
+import { loginAttemptLimit } from '../../../nodes/admin/login-attempt-limit';
 import { NodeRedHarness, type Runtime } from '../../helpers/node-red';
 
 const PASSWORD = 'planted "pass word" + /1';
@@ -12,7 +12,7 @@ export function testButtonSuite(runtime: Runtime): void {
   const rig = new NodeRedHarness(runtime, { password: PASSWORD });
   beforeAll(() => rig.start());
   afterEach(async () => {
-    loginAttempts.refusedAt = [];
+    loginAttemptLimit.refusedAt = [];
     await rig.reset();
   });
   afterAll(() => rig.stop());

@@ -93,7 +93,7 @@ describe('policy operations', () => {
 });
 
 describe('license operations', () => {
-  it('gateway-license reads leases and named users, and pulls the state with an empty JSON object as body', async () => {
+  it('gateway-license reads leases and named users, and fetches the leases with an empty JSON object as body', async () => {
     const server = await startTestSimulator({ role: 'license-server' });
     expect((await gatewayFor(server).run('license.lease-info')).data).toHaveProperty('leased-license-counts');
     const client = await startTestSimulator({ role: 'license-client' });

@@ -36,7 +36,7 @@ describe('audit.run', () => {
     }
   });
 
-  it('audit.run finds the same faults on the appliance and in its snapshot, and writes nothing', async () => {
+  it('audit.run reports the same findings for the appliance and for its snapshot, and writes nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('audit.run', {});
     const { findings } = data as AuditData;
@@ -66,7 +66,8 @@ describe('audit.run', () => {
     const file = join(createFolder(), 'rules.yaml');
     writeFileSync(
       file,
-      `- id: own-description\n  severity: high\n  title: Formulas\n  path: users/user-roles/user-role/*\n  fix: Change it.\n  condition: '$contains(description, "=")'\n`,
+      // Editors of Windows start a file with a byte order mark.
+      `\uFEFF- id: own-description\n  severity: high\n  title: Formulas\n  path: users/user-roles/user-role/*\n  fix: Change it.\n  condition: '$contains(description, "=")'\n`,
     );
     for (const rules of [[rule], file]) {
       const { findings } = (await gateway.run('audit.run', { ...message, rules, off: ['unused-object'] })).data as AuditData;
@@ -83,9 +84,40 @@ describe('audit.run', () => {
     ['an id of the package', { rules: [{ ...rule, id: 'unused-object' }] }, 'unused-object'],
     ['a rule without an id', { rules: [{ severity: 'low' }] }, 'number 1'],
     ['an unknown rule to switch off', { off: ['nothing'] }, 'nothing'],
+    ['an id that is a column of the table of audits', { rules: [{ ...rule, id: 'appliance' }] }, 'its id is in use'],
+    ['rules that are texts', { rules: ['x'] }, 'Enter a list of objects'],
+    ['an operation that does not exist', { limits: { operations: ['sessions.lst'] } }, 'sessions.lst'],
+    ['an empty folder', { source: 'folder', folder: ' ' }, 'folder is missing'],
     ['an unknown limit', { limits: { hours: 3 } }, 'hours'],
     ['a limit that is text', { limits: { days: 'x' } }, 'days'],
     ['an exception without an end', { exceptions: [{ rule: 'unused-object', path: ROLE, reason: 'x' }] }, 'until'],
+    [
+      'an exception until 2026-02-31',
+      { exceptions: [{ rule: 'unused-object', path: ROLE, reason: 'x', until: '2026-02-31' }] },
+      '2026-02-31',
+    ],
+    [
+      'an exception until June 1, 2099',
+      { exceptions: [{ rule: 'unused-object', path: ROLE, reason: 'x', until: 'June 1, 2099' }] },
+      'June 1, 2099',
+    ],
+    ['an exception until 2099-1-1', { exceptions: [{ rule: 'unused-object', path: ROLE, reason: 'x', until: '2099-1-1' }] }, '2099-1-1'],
+    [
+      'an exception until 2099-01-011',
+      { exceptions: [{ rule: 'unused-object', path: ROLE, reason: 'x', until: '2099-01-011' }] },
+      '2099-01-011',
+    ],
+    [
+      'an exception whose path is a list',
+      { exceptions: [{ rule: 'unused-object', path: [ROLE], reason: 'x', until: '2099-01-01' }] },
+      'path of number 1 is not a text',
+    ],
+    [
+      'an exception without path and name',
+      { exceptions: [{ rule: 'unused-object', reason: 'x', until: '2099-01-01' }] },
+      'neither path nor name',
+    ],
+    ['a snapshot that is none', { snapshot: {} }, 'snapshot is not a snapshot'],
     ['a previous result without findings', { previous: { a: 1 } }, 'previous'],
   ])('audit.run refuses %s', async (_title, input, named) => {
     const { gateway } = await startSimulatorWithGateway();
@@ -107,6 +139,76 @@ describe('audit.run', () => {
     });
   });
 
+  it('audit.run reports an ended exception without a finding with the full path of the resource', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const exceptions = [{ rule: 'unused-object', path: 'users/user-role/Night Shift', reason: 'kept', until: '2020-01-01' }];
+    const { data } = await gateway.run('audit.run', { ...message, off: ['unused-object'], exceptions });
+    expect(data).toMatchObject({
+      findings: [{ path: `${ROOT}/users/user-role/Night%20Shift`, message: 'The exception ended on 2020-01-01.' }],
+    });
+  });
+
+  it('audit.run reports a finding with two ended exceptions once', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const ended = { rule: 'unused-object', path: ROLE, reason: 'kept', until: '2020-01-01' };
+    const { data } = await gateway.run('audit.run', { ...message, exceptions: [ended, { ...ended, until: '2021-01-01' }] });
+    expect((data as AuditData).findings).toHaveLength(1);
+  });
+
+  it('audit.run names the appliance of the snapshot in the summary', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    expect((await gateway.run('audit.run', message)).envelope['summary']).toBe('Audited vpn-1: 0 high, 0 medium, 1 low.');
+  });
+
+  it('audit.run does not report findings as solved that it could not check this time', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const finding = (id: string, path: string, value: unknown = 1) => ({ rule: id, path, name: 'x', evidence: { field: '/f', value } });
+    const findings = [
+      finding('own-rule-of-last-month', ROLE),
+      finding('certificate-ends', ''),
+      finding('well-known-community', `${ROOT}/uac/snmpEnforcement/clients/client/x`, '***'),
+    ];
+    const certificates = { [`${ROOT}/system/certificates/x`]: { name: 'x', 'valid-to': '2099-01-01' } };
+    const input = { source: 'message', snapshot: snapshot(certificates), previous: { findings } };
+    expect((await gateway.run('audit.run', input)).data).toMatchObject({ new: [], solved: [], unchanged: [] });
+    const part = { ...snapshot({}), path: `${ROOT}/system` };
+    const outside = [finding('session-too-long', `${ROOT}/users/x`), finding('unused-object', `${ROOT}/system/profiles/x`)];
+    const previous = { findings: [...outside, finding('session-too-long', `${ROOT}/system/x`)] };
+    expect((await gateway.run('audit.run', { ...input, snapshot: part, previous })).data).toMatchObject({
+      solved: [{ path: `${ROOT}/system/x` }],
+    });
+  });
+
+  it.each(['users/user-role/Night Shift', 'users/user-role/Night%20Shift', `${ROOT}/users/user-role/Night%20Shift`])(
+    'audit.run accepts encoded and unencoded names in the paths of exceptions and rules: %s',
+    async (path) => {
+      const { gateway } = await startSimulatorWithGateway();
+      const night = snapshot({ [`${ROOT}/users/user-role/Night%20Shift`]: { name: 'Night Shift' } });
+      const exceptions = [{ rule: 'unused-object', path, reason: 'kept', until: '2999-01-01' }];
+      const rules = [{ ...rule, path, condition: 'true' }];
+      const { data } = await gateway.run('audit.run', { source: 'message', snapshot: night, exceptions, rules });
+      expect(data).toMatchObject({ findings: [{ rule: rule.id }], excepted: [{ name: 'Night Shift' }] });
+    },
+  );
+
+  it('an audit exception in YAML whose name is a number accepts only findings of this name', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const file = join(createFolder(), 'exceptions.yaml');
+    writeFileSync(file, '- { rule: unused-object, name: 42, reason: kept, until: 2999-01-01 }');
+    const roles = ['42', 'Old'].map((name): [string, object] => [`${ROOT}/users/user-role/${name}`, { name }]);
+    const input = { source: 'message', snapshot: snapshot(Object.fromEntries(roles)), exceptions: file };
+    const { data } = await gateway.run('audit.run', input);
+    expect(data).toMatchObject({ findings: [{ name: 'Old' }], excepted: [{ name: '42' }] });
+  });
+
+  it('audit.run does not report the findings of a rule as solved if the rule is now off', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const first = (await gateway.run('audit.run', message)).data as AuditData;
+    const data = (await gateway.run('audit.run', { ...message, off: ['unused-object'], previous: { ...first } })).data as AuditData;
+    expect(data).toMatchObject({ findings: [], solved: [], off: ['unused-object'] });
+    expect(tabulateAudits([data]).rows).toMatchObject([{ 'unused-object': null }]);
+  });
+
   it('audit.run compares its findings with those of the previous run', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const first = (await gateway.run('audit.run', message)).data as AuditData;
@@ -124,7 +226,7 @@ describe('audit.run', () => {
     const endless = { ...rule, condition: '($f := function($n){ $f($n + 1) }; $f(1))' };
     const { gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('audit.run', { ...message, rules: [endless] }));
-    expect(error).toMatchObject({ code: 'BAD_INPUT', message: expect.stringContaining('fails or takes too long') as string });
+    expect(error).toMatchObject({ code: 'BAD_INPUT', message: expect.stringContaining(`fails or takes too long for ${ROLE}`) as string });
   });
 
   it('audit.run does not stop a rule condition because the clock is set ahead', async () => {
@@ -138,7 +240,7 @@ describe('audit.run', () => {
     expect(data).toMatchObject({ findings: expect.arrayContaining([expect.objectContaining({ rule: rule.id })]) as unknown });
   });
 
-  it('audit.run guards CSV cells that hold a formula and a line break', async () => {
+  it('audit.run escapes CSV cells that contain a formula and a line break', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const broken = snapshot({ [`${ROOT}/users/user-role/%3D1%2B1%0Ab`]: { name: '=1+1\nb' } });
     const { envelope } = await gateway.run('audit.run', {
@@ -165,8 +267,23 @@ describe('audit.run', () => {
     expect(await report('csv')).toContain(`,"'=b",`);
   });
 
-  it('audit.run of many appliances returns a table of appliances and rules', () => {
-    const rows = tabulateAudits([{ appliance: 'a', findings: [{ rule: 'unused-object' }], notApplicable: ['certificate-ends'] }]);
+  it('audit.run shows apostrophes, tildes and line breaks in names unchanged in Markdown and text', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const name = "O'Neil\nlow ~~x~~";
+    const snapshotOfRole = snapshot({ [`${ROOT}/users/user-role/${encodeURIComponent(name).replace("'", '%27')}`]: { name } });
+    const { envelope } = await gateway.run('audit.run', { source: 'message', snapshot: snapshotOfRole, format: 'markdown' });
+    expect(envelope['report']).toContain('| O&#39;Neil low \\~\\~x\\~\\~ |');
+    expect(String(envelope['text']).split('\n')).toHaveLength(1);
+  });
+
+  it('audit.run ignores a finding without a path in the previous result', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const previous = { findings: [{ rule: 'unused-object' }, 7, null] };
+    expect((await gateway.run('audit.run', { ...message, previous })).data).toMatchObject({ new: [{ name: 'Old' }], solved: [] });
+  });
+
+  it('audit.run on many appliances returns a table of appliances and rules', () => {
+    const rows = tabulateAudits([{ appliance: 'a', findings: [{ rule: 'unused-object', path: '' }], notApplicable: ['certificate-ends'] }]);
     expect(rows.rows).toEqual([
       expect.objectContaining({ appliance: 'a', 'unused-object': 1, 'certificate-ends': null, 'session-too-long': 0 }),
     ]);

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { readFingerprint, waitUntilServed } from '../../../src/areas/certificates/wait-until-served';
+import { readFingerprint, waitUntilCertificateServed } from '../../../src/areas/certificates/wait-until-served';
 import { LightAbortController } from '../../../src/model/abort';
 import { selfSigned } from '../../../src/simulator';
 import {
@@ -55,17 +55,17 @@ describe('certificate upload with prove', () => {
   it('a certificate upload with prove fails with CONFLICT if no TLS handshake succeeds in time', async () => {
     const away = await startTestSimulator();
     await away.close();
-    const error = await expectFailure(waitUntilServed('AA', 0.01, createRunContext({ url: `https://127.0.0.1:${away.port}` })));
+    const error = await expectFailure(waitUntilCertificateServed('AA', 0.01, createRunContext({ url: `https://127.0.0.1:${away.port}` })));
     expect(error).toMatchObject({ code: 'CONFLICT', details: { sent: true, extra: { expected: 'AA', served: null } } });
     expect(error.message).toMatch(/^The appliance accepted the certificate, but after 0\.01 s no handshake succeeded: .*refused/);
   });
 
-  it('a certificate upload with prove checks again after 250 ms, then at growing intervals, and stops when canceled', async () => {
+  it('a certificate upload with prove checks after 250 ms and then at growing intervals until it is canceled', async () => {
     const pauses = vi.spyOn(globalThis, 'setTimeout');
     onTestFinished(() => pauses.mockRestore());
     const simulator = await startTestSimulator();
     const cancel = new LightAbortController();
-    const proving = expectFailure(waitUntilServed('AA', 60, createRunContext(simulator, { signal: cancel })));
+    const proving = expectFailure(waitUntilCertificateServed('AA', 60, createRunContext(simulator, { signal: cancel })));
     await expect.poll(() => pauses.mock.calls.map(([, ms]) => ms)).toEqual(expect.arrayContaining([250, 500]));
     cancel.abort();
     expect(await proving).toMatchObject({ code: 'ABORTED', message: 'Canceled while it waited for the certificate.' });
@@ -74,11 +74,15 @@ describe('certificate upload with prove', () => {
   it('a certificate upload with prove fails at once if the message is already canceled or the appliance has no TLS', async () => {
     const cancel = new LightAbortController();
     cancel.abort();
-    expect(await expectFailure(waitUntilServed('AA', 60, createRunContext(await startTestSimulator(), { signal: cancel })))).toMatchObject({
+    expect(
+      await expectFailure(waitUntilCertificateServed('AA', 60, createRunContext(await startTestSimulator(), { signal: cancel }))),
+    ).toMatchObject({
       code: 'ABORTED',
       message: expect.stringMatching(/^Canceled before the TLS handshake/) as string,
     });
-    expect((await expectFailure(waitUntilServed('AA', 60, createRunContext({ url: 'http://127.0.0.1:1' })))).code).toBe('BAD_CONFIG');
+    expect((await expectFailure(waitUntilCertificateServed('AA', 60, createRunContext({ url: 'http://127.0.0.1:1' })))).code).toBe(
+      'BAD_CONFIG',
+    );
   });
 
   it('a certificate upload with prove can be canceled while it waits, and leaves the certificate on the appliance', async () => {

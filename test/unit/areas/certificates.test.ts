@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MASK } from '../../../src/model/redaction';
-import { encodeBundle, findCsr, encodeSignedCertificate } from '../../../src/areas/certificates/bundle';
+import { encodeCertificateBundle, findSigningRequest, encodeSignedCertificate } from '../../../src/areas/certificates/bundle';
 import {
   listRequests,
   expectFailure,
@@ -146,7 +146,7 @@ describe('certificate signing requests', () => {
   });
 });
 
-describe('encodeBundle and encodeSignedCertificate', () => {
+describe('encodeCertificateBundle and encodeSignedCertificate', () => {
   const pem = readFileSync(fixture('device.pem'));
   const der = Buffer.from(pem.toString().replace(/-----[^-]+-----|\s/g, ''), 'base64');
 
@@ -161,7 +161,7 @@ describe('encodeBundle and encodeSignedCertificate', () => {
     if (format === 'base64') expect(encodeSignedCertificate(certificate)).toBe(sent);
   });
 
-  it('encodeBundle and encodeSignedCertificate keep the line breaks of PEM text, whatever the length of the lines', () => {
+  it('encodeCertificateBundle and encodeSignedCertificate keep the line breaks of PEM text, whatever the length of the lines', () => {
     const lines = '-----BEGIN CERTIFICATE-----\r\nMIIB\r\nAA==\r\n-----END CERTIFICATE-----';
     expect(encodeSignedCertificate(lines, 'text')).toBe(lines);
   });
@@ -171,20 +171,20 @@ describe('encodeBundle and encodeSignedCertificate', () => {
     ['', 'certificate is neither base64 nor PEM text. Nothing was sent.'],
     ['-----BEGIN certificate-----', 'certificate is neither base64 nor PEM text. Nothing was sent.'],
     [der, 'certificate is not PEM text and cannot be sent as text. Choose base64. Nothing was sent.'],
-  ])('encodeBundle and encodeSignedCertificate reject text that is not a certificate (case %#)', (certificate, message) => {
+  ])('encodeCertificateBundle and encodeSignedCertificate reject text that is not a certificate (case %#)', (certificate, message) => {
     expect(getThrownError(() => encodeSignedCertificate(certificate, 'text'))).toMatchObject({ code: 'BAD_INPUT', message });
   });
 
-  it('encodeBundle and encodeSignedCertificate do not check an unreadable bundle, because only the appliance can judge it', async () => {
-    expect(await encodeBundle({ cert: 'TUlJQg==', password: 'p' })).toBe('TUlJQg==');
-    expect(await encodeBundle({ cert: Buffer.from('MIIB'), password: 'p' })).toBe('TUlJQg==');
+  it('encodeCertificateBundle and encodeSignedCertificate do not check an unreadable bundle, because only the appliance can judge it', async () => {
+    expect(await encodeCertificateBundle({ cert: 'TUlJQg==', password: 'p' })).toBe('TUlJQg==');
+    expect(await encodeCertificateBundle({ cert: Buffer.from('MIIB'), password: 'p' })).toBe('TUlJQg==');
   });
 });
 
-describe('findCsr', () => {
+describe('findSigningRequest', () => {
   const path = (name: string): string => `/api/v1/system/certificates/device-certificate-csrs/${name}/certificate`;
   const told = (info: string[], warnings: string[] = []) =>
-    findCsr({
+    findSigningRequest({
       info: info.map((message) => ({ message })),
       warnings: warnings.map((message) => ({ message })),
       errors: [{ message: path('error') }],
@@ -196,14 +196,14 @@ describe('findCsr', () => {
     [`Upload to ${path('vpn 1 #2')}`, 'vpn 1 #2', 'vpn%201%20%232'],
     [`Upload to ${path('100%')}`, '100%', '100%'],
     [`Upload to ${path('50% off')}`, '50% off', '50%25%20off'],
-  ])('findCsr finds the name of the signing request in %j', (message, name, segment) => {
+  ])('findSigningRequest finds the name of the signing request in %j', (message, name, segment) => {
     const expected = { name, uploadPath: path(segment) };
     expect(told(['Done.', message])).toEqual(expected);
     expect(told([], ['Done.', message])).toEqual(expected);
     expect(told([message], [path('other')])).toEqual(expected);
   });
 
-  it.each([['Done.'], [path('')], [path('a/b')], [path(`a"b`)]])('findCsr finds no name in %j', (message) => {
+  it.each([['Done.'], [path('')], [path('a/b')], [path(`a"b`)]])('findSigningRequest finds no name in %j', (message) => {
     expect(told([message])).toBeUndefined();
   });
 });

@@ -40,7 +40,7 @@ describe('config.get and config.list', () => {
   });
 
   it.each(['none', 'text'] as const)(
-    'config.get and config.list list entries by name when href is missing (entryLinks: %s)',
+    'config.get and config.list list entries without href by their name (entryLinks: %s)',
     async (entryLinks) => {
       const { simulator, gateway } = await startSimulatorWithGateway({ variants: { entryLinks } });
       const names = [...simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.keys()];
@@ -61,7 +61,7 @@ describe('config.get and config.list', () => {
     expect(await list(`${server}`)).toEqual([{ name: 'local', href: expect.stringMatching(/local$/) as string }]);
   });
 
-  it('config.get accepts a link from a listing unchanged', async () => {
+  it('config.get accepts a link from config.list unchanged', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('config.list', { path: roles });
     for (const { name, href } of data as { name: string; href: string }[]) {
@@ -165,7 +165,7 @@ describe('dry run', () => {
     ['sessions.kill-all', {}],
   ];
 
-  it.each(inputs)('a dry run of %s sends no write, and its plan equals the request sent afterwards', async (operation, input) => {
+  it.each(inputs)('a dry run of %s sends no write and plans the same request that a real run sends', async (operation, input) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const before = simulator.state.sessions.count;
     const { data, envelope } = await gateway.run(operation, input, { dryRun: true });

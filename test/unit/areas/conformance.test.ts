@@ -50,7 +50,7 @@ describe('system.conformance', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('system.conformance fails like any read if the appliance cannot be used', async () => {
+  it('system.conformance fails with the error of a read if the appliance cannot be used', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     expect((await expectFailure(gateway.run('system.conformance', FAST))).code).toBe('LOGIN_REJECTED');
   });

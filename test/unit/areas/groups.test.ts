@@ -59,7 +59,7 @@ describe('group catalogs', () => {
     expect(names((await gateway.run('groups.list', LDAP)).data)).toEqual(['suppliers']);
   });
 
-  it('two flows that add groups to a catalog at the same time both succeed', async () => {
+  it('two simultaneous additions to a group catalog both succeed', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const other = gatewayFor(simulator);
     await Promise.all(
@@ -90,7 +90,7 @@ describe('group catalogs', () => {
   });
 
   it.each([['fewer'], ['as many', 'Staff', 'A', 'B'], ['more', 'Staff', 'A', 'B', 'C']])(
-    'a change of a group catalog reports both lists if another client writes in between: %s',
+    'a change of a group catalog reports both versions if another client changes the catalog meanwhile: %s',
     async (_, ...more) => {
       const theirs = ['Only', ...more];
       const { simulator, gateway } = await startSimulatorWithGateway();
@@ -137,7 +137,7 @@ describe('group catalogs', () => {
     ['a list without identities', { status: 200, body: '{"ad-group":[{"group":"x"}]}' }],
     ['a page of HTML', { status: 200, body: '<html>busy</html>' }],
     ['half a body', { cut: 'half' as const, times: 3 }],
-  ])('a change of a group catalog writes nothing after a read that returns %s', async (_what, fault) => {
+  ])('a change of a group catalog writes nothing if the read returns %s', async (_what, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ path }) => path.includes('/groups'), ...fault });

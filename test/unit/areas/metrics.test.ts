@@ -133,7 +133,7 @@ describe('system.metrics', () => {
     [400, 1],
     [422, 1],
     [302, 0],
-  ])('system.metrics gives gateway_up the right value if every response has status %i: %i', async (status, up) => {
+  ])('system.metrics reports for responses with the status %i that gateway_up is %i', async (status, up) => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(status, '{"result":{"errors":[{"message":"No."}]}}')));
     const { families } = await scrape(gateway, { parts: ['health', 'license', 'certificate'] });
     expect(values(families, 'gateway_up')).toEqual({ '': up });
@@ -161,7 +161,7 @@ describe('system.metrics', () => {
     expect((await expectFailure(gateway.run('system.metrics', { parts: [] }))).message).toBe('parts is an empty array.');
   });
 
-  it('system.metrics reads as much as possible from documents with unexpected shapes', async () => {
+  it('system.metrics reads what it can from documents with an unexpected structure', async () => {
     const documents: Record<string, unknown> = {
       'healthcheck?status=all': { 'CPU-UTILIZATION4': ' 5 ', A: 'NO', B: -1, C: 'busy', D: null, E: 0, F: '12.75' },
       'license-server-lease-information': {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { areas } from '../../../src/areas';
-import { readLinks } from '../../../src/areas/links';
+import { readResourceLinks } from '../../../src/areas/links';
 import { GatewayError } from '../../../src/model/error';
 import {
   objectLookups,
@@ -123,7 +123,7 @@ describe('object lookups', () => {
     expect(await values('client-kind', await reader())).toEqual([]);
   });
 
-  it('the object lookup reports a missing field and an unknown kind by name', async () => {
+  it('the object lookup names a missing field or an unknown kind in its error', async () => {
     const read = await reader();
     expect(await expectFailure(listObjects('local-user', {}, read))).toMatchObject({
       code: 'BAD_INPUT',
@@ -359,7 +359,7 @@ describe('listObjects', () => {
     );
   });
 
-  it('listObjects cuts a list in its own order or by name', () => {
+  it('listObjects shortens a list in its own order or by name', () => {
     const entries = ['b', 'a', 'c'].map((value) => ({ value }));
     expect(selectFirstItems('backup', entries, 2).map(({ value }) => value)).toEqual(['b', 'a']);
     expect(selectFirstItems('session', entries, 2).map(({ value }) => value)).toEqual(['a', 'b']);
@@ -380,7 +380,7 @@ describe('listObjects', () => {
   });
 });
 
-describe('readLinks', () => {
+describe('readResourceLinks', () => {
   it.each<[Record<string, unknown>, unknown[]]>([
     [
       { list: ['a', 'b', 7] },
@@ -407,5 +407,5 @@ describe('readLinks', () => {
     ],
     [{ a: { href: 7 }, b: { more: 1 }, c: null, d: 'x' }, []],
     [{ only: 'a' }, []],
-  ])('readLinks reads the links of %j', (document, found) => expect(readLinks(document)).toEqual(found));
+  ])('readResourceLinks reads the links of %j', (document, found) => expect(readResourceLinks(document)).toEqual(found));
 });

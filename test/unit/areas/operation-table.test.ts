@@ -7,7 +7,7 @@ import { getThrownError } from '../../helpers/thrown-error';
 
 /**
  * What a dialog offers for each field, and what a flow gets that does not give it. Where the operations of an area differ, each has a row.
- * The words of a field are held against the dictionaries (test/package/docs.test.ts), its effect and marks against the contract (test/unit/areas/operations.test.ts).
+ * The words of a field are held against the dictionaries (test/docs), its effect and marks against the contract (test/unit/areas/operations.test.ts).
  */
 const OFFERED: Readonly<Record<string, string>> = {
   'config.path': 'path, names path, such as "users/user-roles/user-role/Staff"',
@@ -183,7 +183,7 @@ function rowsOf({ name: area, operations: own }: (typeof areas)[number]): [strin
   );
 }
 
-it('the operation table still has all fields and defaults that existing flows use', () => {
+it('the operation table keeps all fields and defaults that existing flows use', () => {
   expect(Object.fromEntries(areas.flatMap(rowsOf))).toMatchObject(OFFERED);
 });
 

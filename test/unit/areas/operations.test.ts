@@ -129,7 +129,7 @@ async function sentBy(name: string, { example }: Operation, dryRun = false): Pro
 }
 
 describe('the area registry', () => {
-  it('the registry of areas contains every area and operation once, under a plain name', () => {
+  it('the registry of areas contains every area and operation once, under a name of letters and hyphens', () => {
     expect(new Set(areas.map(({ name }) => name)).size).toBe(areas.length);
     expect(operations.size).toBe(areas.reduce((sum, area) => sum + Object.keys(area.operations).length, 0));
     for (const [name] of table) expect(name).toMatch(/^[a-z]+\.[a-z]+(-[a-z]+)*$/);
@@ -175,7 +175,7 @@ describe.each(table)('operation %s', (name, operation) => {
     expect(sentences(help).length, help).toBeLessThanOrEqual(2);
   });
 
-  it('every operation has either request or run, and at most one subject', () => {
+  it('every operation has either the function request or the function run, and at most one subject field', () => {
     expect(['request', 'run'].filter((way) => way in operation)).toHaveLength(1);
     expect(Object.values(operation.fields).filter(({ subject }) => subject).length).toBeLessThanOrEqual(1);
   });
@@ -212,7 +212,7 @@ describe.each(fields)('field %s', (_name, field, name) => {
     expect(sentences(field.help).length, field.help).toBeLessThanOrEqual(2);
   });
 
-  it('no field has contradicting flags', () => {
+  it('no field of an operation has flags that contradict each other', () => {
     // A guard comes from the dialog, a subject from the payload.
     expect(field.guard && field.subject).toBe(false);
     expect(field.filter && field.required).toBe(false);

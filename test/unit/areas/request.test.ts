@@ -126,7 +126,7 @@ describe('request responses', () => {
     expect(listRequests(simulator).at(-1)?.body).toBe('grün');
   });
 
-  it('gateway-request fails by status, by the embedded result, by known error messages and for cut JSON', async () => {
+  it('gateway-request fails for an error status, a result with errors, a known error message, and truncated JSON', async () => {
     const asked = async (operation: string, status: number, body: string, headers?: Record<string, string>): Promise<unknown[]> => {
       const server = await startRawServer(() => httpResponse(status, body, headers));
       const error = await expectFailure(gatewayFor(server).run(`request.${operation}`, { path: 'x' }));

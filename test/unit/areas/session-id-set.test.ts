@@ -13,7 +13,7 @@ describe('SessionIdSet', () => {
     expect(seen.has(alike('0110'))).toBe(false);
   });
 
-  it('SessionIdSet distinguishes ids with the same end by their beginnings, and accepts short ids', () => {
+  it('SessionIdSet distinguishes ids that differ only at their beginning, and accepts short ids', () => {
     const seen = new SessionIdSet();
     for (const id of ['a12345678', 'b12345678', 'b', 'ba', '']) expect([seen.add(id), seen.add(id)]).toEqual([true, false]);
     expect(seen.size).toBe(5);

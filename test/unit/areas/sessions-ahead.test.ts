@@ -46,7 +46,7 @@ describe.each([0, 1] as const)('session list counted from %i', (startCountsFrom)
     expect(starts(simulator)).toContain(935);
   });
 
-  it.each([2000, 2001, 2199])('sessions.list contains the last of %i sessions', async (sessions) => {
+  it.each([2000, 2001, 2199])('a list of %i sessions contains the last one', async (sessions) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions, variants: { startCountsFrom } });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
   });
@@ -102,7 +102,7 @@ describe('page prefetch', () => {
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it('the prefetch of session pages starts again after a first page with a duplicate, which hides a session', async () => {
+  it('the prefetch of session pages starts again if the first page contains a session twice', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1000, variants: { startCountsFrom: 0 } });
     const [first = '', second = ''] = simulator.state.sessions.ids();
     simulator.fault({ match: isPage(0), body: (answer) => answer.replace(second, first) });

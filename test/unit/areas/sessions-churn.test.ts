@@ -4,7 +4,7 @@ import { ACTIVE_USERS_PATH, asBulkResult, expectFailure, gatewayFor, readSession
 import { startWatch } from '../../helpers/watch';
 import { resetContainmentStores } from '../../helpers/reset-process-state';
 
-const PAGE_SIZE = 200;
+const SESSIONS_PER_PAGE = 200;
 /** 100 changes per second at 5 ms per page. */
 const CHANGES_PER_PAGE = 0.5;
 
@@ -74,7 +74,7 @@ async function startChurningAppliance(
     for (due += appliance.pace; due >= 1; due--) change();
     const query = new URL(path, 'https://localhost').searchParams;
     const from = Math.max(0, Number(query.get('start')) - base);
-    const page = sessions.slice(from, from + PAGE_SIZE);
+    const page = sessions.slice(from, from + SESSIONS_PER_PAGE);
     const records = page.map(({ id, name, realm }) => ({ 'session-id': id, 'active-user-name': name, 'authentication-realm': realm }));
     const flags = hasFlags ? { 'is-last-record': from + page.length >= sessions.length } : {};
     const users = { 'active-user-records': { 'active-user-record': records }, 'total-matched-record-number': sessions.length, ...flags };
@@ -185,7 +185,7 @@ describe('the session list with 100 changes per second', () => {
   it('sessions.list fails after a bounded number of requests if its pages never overlap, and says why', async () => {
     let next = 0;
     const random = await startRawServer(() => {
-      const records = Array.from({ length: PAGE_SIZE }, () => ({ 'session-id': `x${next++}` }));
+      const records = Array.from({ length: SESSIONS_PER_PAGE }, () => ({ 'session-id': `x${next++}` }));
       const users = {
         'active-user-records': { 'active-user-record': records },
         'total-matched-record-number': 2700,

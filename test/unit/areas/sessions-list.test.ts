@@ -5,7 +5,7 @@ import type { ContainmentActions } from '../../../src/contain/contain';
 import { startEnforcement } from '../../../src/contain/enforcement-loop';
 import { getContainmentStores } from '../../../src/contain/containment-store';
 import type { Envelope } from '../../../src/model/envelope';
-import type { Gateway } from '../../../src/gateway';
+import type { Gateway } from '../../../src/gateway/gateway';
 import type { Simulator, SimulatorOptions, Variants } from '../../../src/simulator';
 import {
   expectFailure,
@@ -192,7 +192,7 @@ describe('appliance that ignores start', () => {
     expect(listRequestLines(simulator).at(-1)).toBe(`GET ${ACTIVE_USERS_PATH}?name=twice&number=201`);
   });
 
-  it('sessions.list in parts keeps to the limit, and sends no session twice', async () => {
+  it('sessions.list in parts respects the limit and sends no session twice', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     const ids = simulator.state.sessions.ids();
     const { data, envelope } = await gateway.run('sessions.list', { limit: 300 });
@@ -210,7 +210,7 @@ describe('appliance that ignores start', () => {
     expect(listRequestLines(simulator)).toHaveLength(3);
   });
 
-  it('sessions.list fails after two tries with one request each if the appliance limits the single page too', async () => {
+  it('sessions.list fails after two tries if the appliance returns only a part of a page that requests all records', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { ignoresStart: true } });
     const error = await expectFailure(gateway.run('sessions.list'));
     expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/450.*200/)]);
@@ -251,7 +251,7 @@ describe('incomplete session list', () => {
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
-  it('sessions.list succeeds when the second try is complete', async () => {
+  it('sessions.list succeeds if the second try returns a complete list', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 210 });
     simulator.fault({ match: isList, skip: 1, body: (answer) => answer.replace(/(matched-record-number":)210/, '$1215') });
     const { data, envelope } = await gateway.run('sessions.list');
@@ -276,7 +276,7 @@ describe('incomplete session list', () => {
     expect(pages.map(({ part }) => part)).toEqual([{ index: 0 }, { index: 1 }, { index: 2, count: 3 }]);
   });
 
-  it('a session list is complete and without duplicates although the key expires before each page', async () => {
+  it('a session list is complete and has no duplicates even if the key expires before each page', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 601 });
     const pages = new Set<string>();
     const ends = ({ path }: { path: string }): boolean => {
@@ -418,7 +418,7 @@ describe('session list in parts', () => {
     expect(taken).toHaveLength(200);
   });
 
-  it('sessions.list sends no session twice when it tries again', async () => {
+  it('sessions.list sends no session twice if it reads the list again', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     simulator.fault({ match: isList, skip: 2, body: (answer) => answer.replace(/(matched-record-number":)450/, '$1451') });
     const { parts: records } = await parts(gateway, { emit: 'record' });

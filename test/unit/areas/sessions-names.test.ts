@@ -29,7 +29,7 @@ describe('names in sessions', () => {
   it.each([
     ['sessions.kill-user', 'a.boss has no session.'],
     ['contain.contain', 'Contained a.boss'],
-  ])('%s reports similar names if no session has the exact name', async (operation, words) => {
+  ])('%s reports similar names if no session has exactly the given name', async (operation, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     signIn(simulator, ['A.Boss', 'CORP\\a.boss', 'CORP\\a.boss', 'a.bossy']);
     for (const dryRun of [true, false]) {
@@ -41,7 +41,7 @@ describe('names in sessions', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it.each(['sessions.kill-user', 'contain.contain'])('%s ignores spaces around the given name', async (operation) => {
+  it.each(['sessions.kill-user', 'contain.contain'])('%s ignores spaces around the user name', async (operation) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     signIn(simulator, ['a.boss', 'A.Boss']);
     const { envelope } = await gateway.run(operation, { name: ' a.boss\t' });
@@ -84,7 +84,7 @@ describe('names in sessions', () => {
 });
 
 describe('a containment that ignores the domain', () => {
-  it('a containment that ignores the domain still does so after the person is contained again, and its record shows that', async () => {
+  it('a containment that ignores the domain keeps doing so after the person is contained again', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 0 });
     await gateway.run('contain.contain', { name: 'j.doe', match: 'ignore-domain' });
     await gateway.run('contain.contain', { name: 'j.doe' });

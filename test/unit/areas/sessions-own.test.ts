@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Simulator } from '../../../src/simulator';
-import { Gateway } from '../../../src/gateway';
+import { Gateway } from '../../../src/gateway/gateway';
 import {
   simulatorCertificate,
   expectFailure,
@@ -32,7 +32,7 @@ describe.each(Object.entries(WAYS))('max of %s as a share', (_name, end) => {
     [20, 3, '15%'],
     [4, 3, '99.9%'],
     [200, 57, '28.5 %'],
-  ])('the limit max lets the given share of the sessions end, and not one more (of %i: %i with %s)', async (total, ended, max) => {
+  ])('with max as a share, at most this share of the sessions ends (of %i: %i with %s)', async (total, ended, max) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: total - ended - 1 });
     const ids = signedIn(simulator, ended + 1);
     expect(simulator.state.sessions.count).toBe(total);
@@ -61,7 +61,7 @@ describe('a share of all sessions', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('a share of all sessions is computed from one record with the total, or from the complete list without a total', async () => {
+  it('a share of all sessions is computed from the reported total, or from the complete list if there is no total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const ids = signedIn(simulator, 2);
     await gateway.run('sessions.kill', { 'session-id': ids, max: '50%' });

@@ -61,7 +61,7 @@ describe('sessions.kill', () => {
     expect(simulator.state.sessions.ids()).toEqual(readSessionIds(records).filter((id) => !readSessionIds(chosen).includes(id)));
   });
 
-  it('sessions.kill returns a result with many for an array with one item', async () => {
+  it('sessions.kill returns a list of results for an array with one item', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id = ''] = simulator.state.sessions.ids();
     const { data } = await gateway.run('sessions.kill', { 'session-id': [id] });
@@ -85,6 +85,8 @@ describe('sessions.kill', () => {
     [['sid1', '']],
     [['sid1', { 'session-id': 5 }]],
     [['sid1', '..']],
+    [['sid1', '../active-users?all']],
+    [['sid1', { 'session-id': 'a\\..\\b' }]],
     [['sid1', 'half\ud83d']],
     [null],
     [undefined],
@@ -102,6 +104,13 @@ describe('sessions.kill', () => {
     });
   });
 
+  it('sessions.kill names the field and the value of an id that could lead to another path', () => {
+    expect(getThrownError(() => endsOf(['../active-users?all']))).toMatchObject({
+      code: 'BAD_INPUT',
+      message: 'session-id is "../active-users?all": in a URL it means another path. Nothing was ended.',
+    });
+  });
+
   it('sessions.kill keeps the first of several items with the same id, and reports its known fields', () => {
     const records = endsOf([{ 'session-id': 'a', 'source-ip': '::1', more: 1 }, 'a', 'b', { 'session-id': 'b', 'active-user-name': 'x' }]);
     expect(records.map(summarizeSession)).toStrictEqual([{ 'session-id': 'a', 'source-ip': '::1' }, { 'session-id': 'b' }]);
@@ -113,7 +122,7 @@ describe('sessions.kill', () => {
     ['api-admin2', false],
     [undefined, false],
     [7, false],
-  ])('sessions.kill decides for %j whether it is the own account: %s', (name, own) => {
+  ])('sessions.kill recognizes the own account in %j: %s', (name, own) => {
     expect(isOwnAccount(['other', 'Api-Admin '], name)).toBe(own);
   });
 
@@ -132,7 +141,7 @@ describe('sessions.kill', () => {
 });
 
 describe('bulk results', () => {
-  it('a bulk operation reports failures beside successes', async () => {
+  it('a bulk operation reports the failed and the successful items', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id = '', other = ''] = simulator.state.sessions.ids();
     const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidGone', other] });
@@ -170,7 +179,7 @@ describe('bulk results', () => {
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('a bulk operation stops after a failure that every further item would have', async () => {
+  it('a bulk operation stops after a failure that would affect every further item', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
     expect(error.code).toBe('LOGIN_REJECTED');
@@ -178,7 +187,7 @@ describe('bulk results', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('a bulk operation does not connect again for each item if the certificate is not trusted', async () => {
+  it('a bulk operation connects only once if the certificate is not trusted', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { login: 'key', apiKey: 'a', tls: {}, connections: 1 });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
     // One under way and one waiting for the connection; the other 23 are not tried.

@@ -99,7 +99,7 @@ describe('local users', () => {
     expect((await gateway.run('users.list', { server: SERVER })).data).toEqual([]);
   });
 
-  it('local users are checked field by field before anything is sent', async () => {
+  it('the fields of a local user are checked before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const wrong: [Record<string, unknown>, string][] = [
       [{ server: SERVER, username: 'a' }, 'password-cleartext'],
@@ -267,7 +267,7 @@ describe('users.list', () => {
     ['of links alone', { user: [{ href: '/x' }, { href: '/y' }] }, [{ href: '/x' }, { href: '/y' }]],
     ['of one link', { user: [{ href: '/x' }] }, undefined],
     ['of numbers', { user: [7, 8] }, undefined],
-  ])('users.list reads a list %s', async (_what, document, expected) => {
+  ])('users.list accepts a list %s', async (_what, document, expected) => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(200, JSON.stringify(document))));
     const run = gateway.run('users.list', { server: SERVER });
     if (expected) expect((await run).data).toEqual(expected);
@@ -433,7 +433,7 @@ describe('bulk changes of users', () => {
     expect(disabled.envelope.ignored).toBeUndefined();
   });
 
-  it('a bulk change of one user returns a result with many, and a bulk change of none succeeds', async () => {
+  it('a bulk change of one user returns a list of results, and a bulk change of no users succeeds', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['create', 'update', 'enable', 'disable', 'delete']) {
       const { data, envelope } = await gateway.run(`users.${operation}`, { server: SERVER, username: [] });

@@ -1,7 +1,8 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ConfigurationIndex } from '../../../src/audit/configuration-index';
+import { ReferenceFieldPattern } from '../../../src/audit/reference-field-pattern';
 import type { JsonObject } from '../../../src/model/json';
 import { plantFaults } from './planted-faults';
 
@@ -21,7 +22,7 @@ function measure<T>(create: () => T): { bytes: number; value: T } {
 }
 
 describe('the index of a configuration', () => {
-  it('an index takes less memory than its configuration', () => {
+  it('a configuration index uses less memory than the configuration', () => {
     const text = Buffer.from(JSON.stringify([...plantFaults(1, 10_000, 60).resources]));
     // Compiled code is not a part of the index.
     for (let round = 0; round < 3; round++) new ConfigurationIndex(plantFaults(2, 500, 20).resources);
@@ -32,7 +33,25 @@ describe('the index of a configuration', () => {
     expect(bytes / configuration.bytes).toBeLessThan(0.9);
   });
 
-  it('an index treats the same field of objects below objects as one field, whatever is sorted between them', () => {
+  it('a configuration index finds references among thousands of members of the same name, without comparing all with all', () => {
+    const resources = new Map<string, JsonObject>();
+    const collections = new Set<string>();
+    for (let number = 0; number < 4000; number++) {
+      const collection = `${ROOT}/role/R${number}/bookmark`;
+      collections.add(collection);
+      resources.set(`${ROOT}/role/R${number}`, { name: `R${number}` });
+      resources.set(`${collection}/Intranet`, { name: 'Intranet', next: number === 7 ? 'Gone' : 'Intranet' });
+    }
+    let comparisons = 0;
+    const countReference = vi.spyOn(ReferenceFieldPattern.prototype, 'countReference').mockImplementation(() => void comparisons++);
+    onTestFinished(() => countReference.mockRestore());
+    const index = new ConfigurationIndex(resources);
+    expect(index.findDanglingReferences()).toMatchObject([{ field: '/next', value: 'Gone' }]);
+    expect([...collections].every((collection) => index.isReferenced(collection))).toBe(true);
+    expect(comparisons).toBeLessThan(10 * resources.size);
+  });
+
+  it('a configuration index treats the same field of nested objects as one field', () => {
     const resources = new Map<string, JsonObject>();
     for (const name of ['A', 'A!', 'A-1', 'B'])
       for (const [path, resource] of Object.entries<JsonObject>({
@@ -50,7 +69,7 @@ describe('the index of a configuration', () => {
     expect(found.map(({ path, field, value }) => [path, field, value])).toEqual([[`${ROOT}/realm/B/rules`, '/rule/0/role', 'Gone']]);
   });
 
-  it('an index does not count a field as a reference for resources that are not objects of one collection', () => {
+  it('a configuration index does not treat a field as a reference if its resources belong to different collections', () => {
     const resources = new Map<string, JsonObject>([[`${ROOT}/role/Staff`, { name: 'Staff' }]]);
     for (let number = 0; number < 20; number++) resources.set(`${ROOT}/url/${number}`, { role: number < 19 ? 'Staff' : 'Gone' });
     const index = new ConfigurationIndex(resources);
@@ -59,11 +78,19 @@ describe('the index of a configuration', () => {
     expect([...index.members.values()].map((member) => index.isUsed(member))).toEqual([true]);
   });
 
-  it('an index reports a wrong name once for each field, with the place of the first', () => {
+  it('a configuration index reports an unknown name once for each field, with its first location', () => {
     const resources = new Map<string, JsonObject>([[`${ROOT}/role/Staff`, { name: 'Staff' }]]);
     for (let number = 0; number < 20; number++)
       resources.set(`${ROOT}/realm/${number}`, { name: `${number}`, roles: number < 19 ? ['Staff'] : ['Staff', 'Gone', 'Gone, Staff'] });
     const found = new ConfigurationIndex(resources).findDanglingReferences();
     expect(found).toEqual([{ path: `${ROOT}/realm/19`, field: '/roles/1', value: 'Gone', collection: `${ROOT}/role` }]);
+  });
+
+  it.each(['none', 'None', 'ANY'])('a configuration index does not count the value %s as a name in a reference field', (none) => {
+    const resources = new Map<string, JsonObject>([[`${ROOT}/server/Corp`, { name: 'Corp' }]]);
+    for (let number = 0; number < 20; number++)
+      resources.set(`${ROOT}/realm/${number}`, { name: `${number}`, server: number < 10 ? none : 'Corp' });
+    resources.set(`${ROOT}/realm/lost`, { name: 'lost', server: 'Gone' });
+    expect(new ConfigurationIndex(resources).findDanglingReferences().map(({ value }) => value)).toEqual(['Gone']);
   });
 });

@@ -1,4 +1,4 @@
-import type { RuleExample } from '../../../src/audit/audit-rule';
+import type { AuditRuleExample } from '../../../src/audit/audit-rule';
 import type { JsonObject } from '../../../src/model/json';
 
 const ROOT = '/api/v1/configuration';
@@ -29,7 +29,7 @@ const RULES: Record<Kind, string> = {
 export interface PlantedTree {
   readonly resources: Map<string, JsonObject>;
   /** Facts outside the configuration. */
-  readonly subject: Omit<RuleExample, 'resources'>;
+  readonly subject: Omit<AuditRuleExample, 'resources'>;
   /** Rule and path of each fault, or its name if it has no path. */
   readonly faults: ReadonlySet<string>;
 }

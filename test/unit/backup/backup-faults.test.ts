@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { BackupResult } from '../../../src/backup/run';
-import { HOST_HASH } from '../../../src/files/atomic-file';
+import { HOST_NAME_HASH } from '../../../src/files/atomic-file';
 import { expectFailure, SYSTEM_INFORMATION_PATH, settingsFor } from '../../helpers/simulated-appliance';
 import { startNamedSimulatorWithGateway, takeBackup } from '../../helpers/backup';
 import { startChild, createTemporaryFolder, listNames, mountSmallDisk } from '../../helpers/transfer';
@@ -107,7 +107,7 @@ describe('a backup during a fault', () => {
     expect([first?.changed, first?.previous]).toEqual([true, null]);
     const pid = spawnSync(process.execPath, ['-e', '']).pid;
     for (const { backup } of firstBackups)
-      renameSync(join(path, `${backup}.json`), join(path, `${backup}.json.${HOST_HASH}-${pid}-1.partial`));
+      renameSync(join(path, `${backup}.json`), join(path, `${backup}.json.${HOST_NAME_HASH}-${pid}-1.partial`));
     const more = await Promise.all(Array.from({ length: 16 }, () => takeBackup(gateway, { folder: path })));
     const expectedFiles = [...firstBackups, ...more].map(({ backup }) => `${backup}.json`);
     expect(listNames(path).filter((name) => name.endsWith('.json'))).toEqual(expectedFiles.sort());

@@ -140,7 +140,7 @@ describe('the fingerprint of an XML configuration', () => {
     expect(xml('<c type="secret">1</c>')).not.toBe(xml('<c type="secret">2</c>'));
   });
 
-  it('the fingerprint of an XML configuration equals the one that earlier versions stored', () => {
+  it('the fingerprint of an XML configuration has not changed since earlier versions of this package', () => {
     const bytes = (...items: (string | number)[]): Buffer =>
       Buffer.concat(items.map((item) => (typeof item === 'string' ? Buffer.from(item) : Buffer.of(item))));
     const hash = (...items: (string | number)[]): string =>
@@ -155,7 +155,7 @@ describe('the fingerprint of an XML configuration', () => {
     expect(fingerprint.digest()).toBe(hash());
   });
 
-  it('the fingerprint of an XML configuration covers the whole of a long value', () => {
+  it('the fingerprint of an XML configuration includes a long value completely', () => {
     const long = 'x'.repeat(70_000);
     expect(configurationFingerprint(`<a>${long}y${long}</a>`)).not.toBe(configurationFingerprint(`<a>${long}z${long}</a>`));
     expect(configurationFingerprint(`<a>${long}y</a>`, { size: 7 })).toBe(configurationFingerprint(`<a>${long}y</a>`));

@@ -19,11 +19,11 @@ import {
   parseBackupFileName,
   parseManifestFileName,
   isBackupName,
-  isClaimFileName,
-  createUniqueTime,
+  isNameClaimFileName,
+  createUniqueTimestamp,
 } from '../../../src/backup/names';
-import { StoredOutput } from '../../../src/backup/stored-file';
-import { HOST_HASH } from '../../../src/files/atomic-file';
+import { BackupFileOutput } from '../../../src/backup/stored-file';
+import { HOST_NAME_HASH } from '../../../src/files/atomic-file';
 import { expectFailure } from '../../helpers/simulated-appliance';
 import { createTemporaryFolder } from '../../helpers/temporary';
 
@@ -100,7 +100,7 @@ describe('the name of a backup', () => {
       true,
     ]);
     expect([`${name}x`, `.${name}`, ` ${name}`, `${name}.xml`, `../${name}`, ''].some(isBackupName)).toBe(false);
-    expect([`${name}.claim`, `${name}.claims`, `x/${name}.claim`, `${name}-claim`].map(isClaimFileName)).toEqual([
+    expect([`${name}.claim`, `${name}.claims`, `x/${name}.claim`, `${name}-claim`].map(isNameClaimFileName)).toEqual([
       true,
       false,
       false,
@@ -121,7 +121,7 @@ describe('the name of a backup', () => {
 
   it('the generated name of a backup has a later time than every earlier name', () => {
     const now = Date.now();
-    const times = Array.from({ length: 50 }, () => createUniqueTime().getTime());
+    const times = Array.from({ length: 50 }, () => createUniqueTimestamp().getTime());
     expect(times.every((time) => time >= now)).toBe(true);
     expect(new Set(times).size).toBe(50);
     expect(times).toEqual(times.toSorted((one, other) => one - other));
@@ -342,7 +342,7 @@ describe('rotateBackups', () => {
     ).toEqual([]);
   });
 
-  it('rotateBackups keeps the last complete backup of the same series for comparison', async () => {
+  it('rotateBackups keeps the last complete backup of the same appliance and kinds', async () => {
     const place = createTemporaryFolder();
     const authentication = { method: AUTHENTICATION_METHOD, salt: '0'.repeat(32), 'hmac-sha256': 'x' } as const;
     const all = [createManifest(8), createManifest(7, { authentication }), createManifest(6, { 'serial-number': 'S2' }), createManifest(5)];
@@ -363,7 +363,7 @@ describe('rotateBackups', () => {
 });
 
 describe('recoverBackupFolder', () => {
-  const toPartialName = (name: string, pid = 999999999): string => `${name}.${HOST_HASH}-${pid}-1.partial`;
+  const toPartialName = (name: string, pid = 999999999): string => `${name}.${HOST_NAME_HASH}-${pid}-1.partial`;
 
   it('recoverBackupFolder completes a backup that has all its files, and removes other partial files', async () => {
     const place = createTemporaryFolder();
@@ -397,8 +397,8 @@ describe('recoverBackupFolder', () => {
 
   it('recoverBackupFolder removes a backup whose manifest cannot be renamed', async () => {
     const place = createTemporaryFolder();
-    const write = async (day: number): Promise<StoredOutput> => {
-      const output = await StoredOutput.create(join(place, `${toBackupName(day)}.xml`), false, undefined);
+    const write = async (day: number): Promise<BackupFileOutput> => {
+      const output = await BackupFileOutput.create(join(place, `${toBackupName(day)}.xml`), false, undefined);
       await output.write(Buffer.from(CONTENT));
       expect(await output.end()).toEqual({ bytes: CONTENT.length, sha256, mac: undefined });
       return output;

@@ -140,7 +140,7 @@ describe('backup.restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
   });
 
-  it('backup.restore requires the secrets, and sends nothing of a damaged backup', async () => {
+  it('backup.restore sends nothing without the secrets of the backup, or for a damaged backup', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const secret = await takeBackup(gateway, { folder: path, password: AWKWARD_PASSWORD, passphrase: 'p' });

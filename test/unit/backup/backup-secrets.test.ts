@@ -6,11 +6,17 @@ import { Readable, type Transform } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import { assertAuthenticManifest, signManifest } from '../../../src/backup/authenticity';
-import { claimBackupName, removeStaleClaims } from '../../../src/backup/name-claim';
-import { DecryptionStream, EncryptionStream, ENCRYPTION_METHOD, DECRYPTION_FAILED, macEquals } from '../../../src/backup/encryption';
+import { claimBackupName, removeStaleNameClaims } from '../../../src/backup/name-claim';
+import {
+  DecryptionStream,
+  EncryptionStream,
+  ENCRYPTION_METHOD,
+  DECRYPTION_FAILED_MESSAGE,
+  areMacsEqual,
+} from '../../../src/backup/encryption';
 import type { BackupFile, BackupManifest } from '../../../src/backup/manifest';
 import { isFileUnchanged, openRegularFile } from '../../../src/files/open-regular-file';
-import { HOST_HASH } from '../../../src/files/atomic-file';
+import { HOST_NAME_HASH } from '../../../src/files/atomic-file';
 import { expectFailure } from '../../helpers/simulated-appliance';
 import { withPatchedFileHandles } from '../../helpers/journal';
 import { useFastKeyDerivation } from '../../helpers/cheap-keypair';
@@ -55,7 +61,7 @@ describe('encryption', () => {
 
   it('decryption refuses a changed or cut file and a wrong passphrase', async () => {
     const refused = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
-    expect(DECRYPTION_FAILED).toBe(refused);
+    expect(DECRYPTION_FAILED_MESSAGE).toBe(refused);
     const code = codeOf(written);
     for (const [bytes, expected, passphrase] of [
       [written, code, 'another'],
@@ -77,12 +83,12 @@ describe('encryption', () => {
 
   it('decryption compares every byte of the MAC', () => {
     expect([
-      macEquals('a0', 'a0'),
-      macEquals('a0', 'a1'),
-      macEquals('a0', 'a'),
-      macEquals('', ''),
-      macEquals('é', 'e'),
-      macEquals('e', 'é'),
+      areMacsEqual('a0', 'a0'),
+      areMacsEqual('a0', 'a1'),
+      areMacsEqual('a0', 'a'),
+      areMacsEqual('', ''),
+      areMacsEqual('é', 'e'),
+      areMacsEqual('e', 'é'),
     ]).toEqual([true, false, false, true, false, false]);
   });
 });
@@ -116,7 +122,7 @@ describe('a manifest with a passphrase', () => {
     return error.message;
   };
 
-  it('the MAC of a manifest covers all fields, and is computed alike by earlier and later versions', async () => {
+  it('the MAC of a manifest covers all fields, and other versions of this package compute the same MAC', async () => {
     const signed = await signManifest(plain, PASSPHRASE);
     const { method, salt = '', 'hmac-sha256': code } = signed.authentication ?? {};
     expect([method, salt]).toEqual(['hmac-sha256-pbkdf2-sha256-600000', expect.stringMatching(/^[0-9a-f]{32}$/)]);
@@ -161,7 +167,7 @@ describe('claimBackupName', () => {
     const file = join(folder, `${first.backup}.claim`);
     expect([first.backup, readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual([
       toName(0),
-      `${HOST_HASH}-${process.pid}`,
+      `${HOST_NAME_HASH}-${process.pid}`,
       0o600,
     ]);
     // Each of these names is taken. The next free one is reserved, and no claim stays behind.
@@ -171,7 +177,7 @@ describe('claimBackupName', () => {
     const second = await claimBackupName(folder, 'vpn', 'S');
     expect(second.backup).toBe(toName(8));
     expect(names(folder)).toEqual([...before, `${toName(8)}.claim`].sort());
-    await removeStaleClaims(folder);
+    await removeStaleNameClaims(folder);
     expect(names(folder)).toContain(`${toName(0)}.claim`);
     await first.release();
     await first.release();
@@ -194,21 +200,21 @@ describe('claimBackupName', () => {
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
     const nameOf = (index: number): string => `vpn_S_20200101T00000${index}.000Z.claim`;
     const texts = [
-      `${HOST_HASH}-${ended}`,
-      `${HOST_HASH}-${process.pid}`,
+      `${HOST_NAME_HASH}-${ended}`,
+      `${HOST_NAME_HASH}-${process.pid}`,
       '0badcafe-1',
-      `${HOST_HASH}-${process.ppid}`,
+      `${HOST_NAME_HASH}-${process.ppid}`,
       '0badcafe-1',
-      `${HOST_HASH}-${ended}-`.padEnd(65, 'x'),
+      `${HOST_NAME_HASH}-${ended}-`.padEnd(65, 'x'),
     ];
     for (const [index, text] of texts.entries()) writeFileSync(join(folder, nameOf(index)), text);
     const past = new Date(Date.now() - 13 * 3_600_000);
     utimesSync(join(folder, nameOf(2)), past, past);
     mkdirSync(join(folder, nameOf(6)));
     symlinkSync(join(folder, nameOf(3)), join(folder, nameOf(7)));
-    writeFileSync(join(folder, nameOf(8)), `${HOST_HASH}-${ended}-`.padEnd(64, 'x'));
-    writeFileSync(join(folder, 'notes'), `${HOST_HASH}-${ended}`);
-    await removeStaleClaims(folder);
+    writeFileSync(join(folder, nameOf(8)), `${HOST_NAME_HASH}-${ended}-`.padEnd(64, 'x'));
+    writeFileSync(join(folder, 'notes'), `${HOST_NAME_HASH}-${ended}`);
+    await removeStaleNameClaims(folder);
     expect(names(folder)).toEqual(['notes', ...[3, 4, 5, 6, 7].map(nameOf)]);
   });
 });

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ENCRYPTION_METHOD, DECRYPTION_FAILED } from '../../../src/backup/encryption';
+import { ENCRYPTION_METHOD, DECRYPTION_FAILED_MESSAGE } from '../../../src/backup/encryption';
 import type { BackupFile, BackupManifest } from '../../../src/backup/manifest';
 import { openRegularFile, type RegularFile } from '../../../src/files/open-regular-file';
-import { openVerifiedContent, openStoredContent, StoredOutput } from '../../../src/backup/stored-file';
-import { verifyBackups, verifyFile } from '../../../src/backup/verify';
+import { openVerifiedBackupContent, openBackupContent, BackupFileOutput } from '../../../src/backup/stored-file';
+import { verifyBackups, verifyBackupFile } from '../../../src/backup/verify';
 import { expectFailure } from '../../helpers/simulated-appliance';
 import { createRunContext } from '../../helpers/call';
 import { withPatchedFileHandles } from '../../helpers/journal';
@@ -37,7 +37,7 @@ async function stored({
   content = CONTENT,
 }: { gzip?: boolean; passphrase?: string; content?: string } = {}): Promise<Made> {
   const path = join(createTemporaryFolder(), `${NAME}.xml`);
-  const output = await StoredOutput.create(path, gzip, passphrase);
+  const output = await BackupFileOutput.create(path, gzip, passphrase);
   const half = content.length >> 1;
   for (const part of [content.slice(0, half), content.slice(half)]) await output.write(Buffer.from(part));
   const { bytes, sha256: hash, mac } = await output.end();
@@ -63,8 +63,8 @@ async function opened(path: string): Promise<RegularFile> {
 
 const call = (signal?: AbortSignal) => createRunContext({ url: 'https://127.0.0.1:1' }, signal ? { signal } : {});
 
-describe('StoredOutput', () => {
-  it('StoredOutput writes the content with its length and hash, readable only by the owner', async () => {
+describe('BackupFileOutput', () => {
+  it('BackupFileOutput writes the content with its length and hash, readable only by the owner', async () => {
     const plain = await stored();
     const bytes = readFileSync(plain.path);
     expect(bytes.toString()).toBe(CONTENT);
@@ -80,24 +80,24 @@ describe('StoredOutput', () => {
   });
 
   it.each([{}, { gzip: true }, { passphrase: PASSPHRASE }, { gzip: true, passphrase: PASSPHRASE }])(
-    'StoredOutput content can be read several times: %j',
+    'BackupFileOutput content can be read several times: %j',
     async (how) => {
       const { path, file } = await stored(how);
       const { handle } = await opened(path);
       for (let time = 0; time < 2; time++) {
         const hash = createHash('sha256');
-        expect((await buffer(openStoredContent(handle, file, how.passphrase, hash))).toString()).toBe(CONTENT);
+        expect((await buffer(openBackupContent(handle, file, how.passphrase, hash))).toString()).toBe(CONTENT);
         expect(hash.digest('hex')).toBe(file.sha256);
       }
-      expect((await buffer(openStoredContent(handle, file, how.passphrase))).toString()).toBe(CONTENT);
+      expect((await buffer(openBackupContent(handle, file, how.passphrase))).toString()).toBe(CONTENT);
       if (how.passphrase)
-        expect(() => openStoredContent(handle, file, undefined)).toThrow(`${file.file} is encrypted. Enter the passphrase.`);
+        expect(() => openBackupContent(handle, file, undefined)).toThrow(`${file.file} is encrypted. Enter the passphrase.`);
     },
   );
 
-  it.each([{}, { gzip: true }])('StoredOutput reports a write error and leaves no file: %j', async ({ gzip = false }) => {
+  it.each([{}, { gzip: true }])('BackupFileOutput reports a write error and leaves no file: %j', async ({ gzip = false }) => {
     const place = createTemporaryFolder();
-    const output = await StoredOutput.create(join(place, 'x.xml'), gzip, undefined);
+    const output = await BackupFileOutput.create(join(place, 'x.xml'), gzip, undefined);
     const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
     await withPatchedFileHandles({ write: broken }, async () => {
       const work = async (): Promise<void> => {
@@ -108,7 +108,7 @@ describe('StoredOutput', () => {
       expect([error.code, error.message]).toEqual(['LIMIT', expect.stringContaining(`${join(place, 'x.xml')} cannot be written`)]);
     });
     await output.discard();
-    const other = await StoredOutput.create(join(place, 'y.xml'), false, undefined);
+    const other = await BackupFileOutput.create(join(place, 'y.xml'), false, undefined);
     await withPatchedFileHandles({ write: () => Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) }, async () => {
       const work = async (): Promise<void> => {
         for (let time = 0; time < 200; time++) await other.write(Buffer.alloc(1 << 16));
@@ -117,19 +117,21 @@ describe('StoredOutput', () => {
     });
     await other.discard();
     expect(readdirSync(place)).toEqual([]);
-    expect((await expectFailure(StoredOutput.create(join(place, 'none', 'x'), gzip, undefined))).message).toContain('cannot be written');
+    expect((await expectFailure(BackupFileOutput.create(join(place, 'none', 'x'), gzip, undefined))).message).toContain(
+      'cannot be written',
+    );
   });
 
-  it('StoredOutput syncs its content to the disk before the file gets its name', async () => {
+  it('BackupFileOutput syncs its content to the disk before the file gets its name', async () => {
     let synced = 0;
     await withPatchedFileHandles({ sync: (own) => (synced++, own()) }, async () => void (await stored()));
     expect(synced).toBe(1);
   });
 
-  it('StoredOutput leaves no file when it is discarded', async () => {
+  it('BackupFileOutput leaves no file when it is discarded', async () => {
     const place = createTemporaryFolder();
     for (const gzip of [true, false]) {
-      const output = await StoredOutput.create(join(place, 'x.xml'), gzip, PASSPHRASE);
+      const output = await BackupFileOutput.create(join(place, 'x.xml'), gzip, PASSPHRASE);
       await output.write(Buffer.from('x'));
       await output.discard();
     }
@@ -137,9 +139,9 @@ describe('StoredOutput', () => {
   });
 });
 
-describe('verifyFile', () => {
+describe('verifyBackupFile', () => {
   const check = async ({ path, file }: Made, passphrase?: string, signal?: AbortSignal): Promise<string> =>
-    verifyFile(await opened(path), file, passphrase, call(signal));
+    verifyBackupFile(await opened(path), file, passphrase, call(signal));
   const verifyMessage = async (storedFile: Made, passphrase?: string): Promise<string> => {
     const error = await expectFailure(check(storedFile, passphrase));
     expect(error.code).toBe('BAD_INPUT');
@@ -148,7 +150,7 @@ describe('verifyFile', () => {
   const rewrite = ({ path }: Made, change: (bytes: Buffer) => Buffer): void => writeFileSync(path, change(readFileSync(path)));
   const about = (storedFile: Made, more: Partial<BackupFile>): Made => ({ ...storedFile, file: { ...storedFile.file, ...more } });
 
-  it('verifyFile checks the content, or only the hash if no passphrase is given', async () => {
+  it('verifyBackupFile checks the content, or only the hash if no passphrase is given', async () => {
     for (const how of [{}, { gzip: true }, { passphrase: PASSPHRASE }, { gzip: true, passphrase: PASSPHRASE }]) {
       const storedFile = await stored(how);
       expect(await check(storedFile, how.passphrase)).toBe('content');
@@ -162,7 +164,7 @@ describe('verifyFile', () => {
     }
   });
 
-  it('verifyFile names the fault of a file', async () => {
+  it('verifyBackupFile names the fault of a file', async () => {
     const plain = await stored({ content: '<configuration><a></configuration>' });
     expect(await verifyMessage(plain)).toMatch(/^x is not a complete configuration: .+\.$/);
     const cut = await stored();
@@ -179,32 +181,32 @@ describe('verifyFile', () => {
     expect(await verifyMessage(other)).toBe('x was changed: its SHA-256 differs.');
   });
 
-  it('verifyFile with a passphrase requires a file that the passphrase encrypted', async () => {
+  it('verifyBackupFile with a passphrase requires a file that the passphrase encrypted', async () => {
     for (const gzip of [true, false]) {
       const storedFile = await stored({ gzip, passphrase: PASSPHRASE });
-      expect(await verifyMessage(storedFile, 'another')).toContain(DECRYPTION_FAILED);
-      expect(await verifyMessage(about(storedFile, { 'hmac-sha256': '0'.repeat(64) }), PASSPHRASE)).toContain(DECRYPTION_FAILED);
+      expect(await verifyMessage(storedFile, 'another')).toContain(DECRYPTION_FAILED_MESSAGE);
+      expect(await verifyMessage(about(storedFile, { 'hmac-sha256': '0'.repeat(64) }), PASSPHRASE)).toContain(DECRYPTION_FAILED_MESSAGE);
       const bytes = readFileSync(storedFile.path);
       for (const where of [20, bytes.length - 5]) {
         rewrite(storedFile, () => Buffer.from(bytes).fill((bytes[where] ?? 0) ^ 1, where, where + 1));
-        expect(await verifyMessage(storedFile, PASSPHRASE)).toContain(DECRYPTION_FAILED);
+        expect(await verifyMessage(storedFile, PASSPHRASE)).toContain(DECRYPTION_FAILED_MESSAGE);
         expect(await verifyMessage(storedFile)).toBe('x was changed: its SHA-256 differs.');
       }
     }
   });
 
-  it('verifyFile stops when it is canceled', async () => {
+  it('verifyBackupFile stops when it is canceled', async () => {
     const error = await expectFailure(check(await stored(), undefined, AbortSignal.abort()));
     expect([error.code, error.message, error.details.sent]).toEqual(['ABORTED', 'Canceled while a backup was read.', false]);
   });
 });
 
-describe('openVerifiedContent', () => {
+describe('openVerifiedBackupContent', () => {
   const readContent = async ({ path, file }: Made, passphrase?: string): Promise<string> =>
-    (await buffer(openVerifiedContent(await opened(path), file, passphrase))).toString();
+    (await buffer(openVerifiedBackupContent(await opened(path), file, passphrase))).toString();
 
   it.each([{}, { gzip: true }, { gzip: true, passphrase: PASSPHRASE }])(
-    'openVerifiedContent returns the exported content: %j',
+    'openVerifiedBackupContent returns the exported content: %j',
     async (how) => {
       expect(await readContent(await stored(how), how.passphrase)).toBe(CONTENT);
     },
@@ -217,11 +219,11 @@ describe('openVerifiedContent', () => {
     ['the same, packed in another way', { gzip: true }, () => gzipSync(CONTENT, { level: 1 })],
     ['what cannot be unpacked', { gzip: true }, (bytes) => Buffer.from(bytes.fill(0, 12, 40))],
     ['what cannot be decrypted', { passphrase: PASSPHRASE }, (bytes) => Buffer.from(bytes.fill(0, 20, 40))],
-  ])('openVerifiedContent ends before the last byte if the file becomes %s', async (_what, how, change) => {
+  ])('openVerifiedBackupContent ends before the last byte if the file becomes %s', async (_what, how, change) => {
     const storedFile = await stored(how);
     const file = await opened(storedFile.path);
     writeFileSync(storedFile.path, change(readFileSync(storedFile.path)));
-    const content = openVerifiedContent(file, storedFile.file, how.passphrase);
+    const content = openVerifiedBackupContent(file, storedFile.file, how.passphrase);
     let bytes = 0;
     const read = async (): Promise<void> => {
       for await (const part of content as AsyncIterable<Buffer>) bytes += part.length;
@@ -234,17 +236,17 @@ describe('openVerifiedContent', () => {
     expect(bytes).toBeLessThan(CONTENT.length);
   });
 
-  it.each([{}, { gzip: true }])('openVerifiedContent reports a read error: %j', async (how) => {
+  it.each([{}, { gzip: true }])('openVerifiedBackupContent reports a read error: %j', async (how) => {
     const storedFile = await stored(how);
     const file = await opened(storedFile.path);
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
     await withPatchedFileHandles({ read: broken }, async () => {
-      const error = await expectFailure(buffer(openVerifiedContent(file, storedFile.file, undefined)));
+      const error = await expectFailure(buffer(openVerifiedBackupContent(file, storedFile.file, undefined)));
       expect([error.code, error.message]).toEqual(['BAD_INPUT', `${storedFile.path} cannot be read: the disk does not answer (EIO).`]);
     });
     const again = await opened(storedFile.path);
     await withPatchedFileHandles({ read: () => Promise.reject(new Error('odd')) }, async () => {
-      expect((await expectFailure(buffer(openVerifiedContent(again, storedFile.file, undefined)))).message).toBe(
+      expect((await expectFailure(buffer(openVerifiedBackupContent(again, storedFile.file, undefined)))).message).toBe(
         `${storedFile.path} cannot be read: odd.`,
       );
     });

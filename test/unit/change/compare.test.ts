@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { compareDesired, compareTrees, compareResources, toPointerSegment, maskResourceSecrets } from '../../../src/change/compare';
+import { compareWithDesired, compareTrees, compareResources, toPointerSegment, maskResourceSecrets } from '../../../src/change/compare';
 import type { JsonObject } from '../../../src/model/json';
 import { containsOnlyLinks, isHyperlink } from '../../../src/change/hyperlinks';
 
 const PATH = '/api/v1/configuration/a';
-const compareBody = (body: JsonObject, present?: JsonObject) => compareDesired(PATH, body, present);
+const compareBody = (body: JsonObject, present?: JsonObject) => compareWithDesired(PATH, body, present);
 const fields = (body: JsonObject, present?: JsonObject) => compareBody(body, present).diff.map(({ field }) => field);
 const link = { href: '/api/v1/configuration/a/b' };
 
-describe('compareDesired', () => {
+describe('compareWithDesired', () => {
   it.each<[string, JsonObject, JsonObject]>([
     ['the same', { a: 'x', b: { c: ['1', { d: 'y' }] } }, { a: 'x', b: { c: ['1', { d: 'y' }] } }],
     ['more than was given', { b: { c: 1 } }, { a: 'x', b: { c: 1, d: 2 } }],
     ['keys in another order', { a: 1, b: 2 }, { b: 2, a: 1 }],
-    ['truth values as text', { a: true, b: 'false', c: [true] }, { a: 'true', b: false, c: ['True'] }],
+    ['booleans as text', { a: true, b: 'false', c: [true] }, { a: 'true', b: false, c: ['True'] }],
     ['numbers as text', { a: 20, b: '20', c: [1.5] }, { a: '20', b: 20, c: ['1.5'] }],
     ['null for what is missing', { a: null, b: [], c: {} }, {}],
     ['more in an object of a list', { rule: [{ name: 'x' }] }, { rule: [{ name: 'x', id: '7' }] }],
-  ])('compareDesired treats the values as equal: %s', (_what, body, present) => {
+  ])('compareWithDesired treats the values as equal: %s', (_what, body, present) => {
     expect(compareBody(body, present)).toMatchObject({ diff: [], notCompared: [] });
   });
 
@@ -34,15 +34,15 @@ describe('compareDesired', () => {
     ['a list for a text', { a: ['x'] }, { a: 'x' }, ['/a']],
     ['a text for a list', { a: 'x' }, { a: ['x'] }, ['/a']],
     ['null for a value', { a: null }, { a: 'x' }, ['/a']],
-    ['a truth value for its opposite', { a: true }, { a: 'false' }, ['/a']],
+    ['a boolean for its opposite', { a: true }, { a: 'false' }, ['/a']],
     ['a number written otherwise', { a: '020' }, { a: 20 }, ['/a']],
     ['names that a pointer escapes', { 'a/b': { 'c~d': 1 } }, {}, ['/a~1b/c~0d']],
     ['names that every object has', { constructor: 'x', toString: 'y' }, {}, ['/constructor', '/toString']],
-  ])('compareDesired reports a difference: %s', (_what, body, present, expected) => {
+  ])('compareWithDesired reports a difference: %s', (_what, body, present, expected) => {
     expect(fields(body, present)).toEqual(expected);
   });
 
-  it('compareDesired reports the current and the desired value of each field', () => {
+  it('compareWithDesired reports the current and the desired value of each field', () => {
     const { diff } = compareBody({ enabled: true, hosts: ['a'], note: null }, { enabled: 'false', note: 'x' });
     expect(diff).toEqual([
       { path: PATH, field: '/enabled', before: 'false', after: true },
@@ -51,7 +51,7 @@ describe('compareDesired', () => {
     ]);
   });
 
-  it('compareDesired lists hyperlinks and secrets at any depth without comparing them', () => {
+  it('compareWithDesired lists hyperlinks and secrets at any depth without comparing them', () => {
     const body = {
       users: link,
       list: [{ name: 'a', ...link }],
@@ -74,7 +74,7 @@ describe('compareDesired', () => {
     expect(diff[0]).toMatchObject({ after: [{ name: 'api-key', value: '***' }] });
   });
 
-  it('compareDesired throws BAD_RESPONSE for a resource that is nested too deep', () => {
+  it('compareWithDesired throws BAD_RESPONSE for a resource that is nested too deep', () => {
     const nested = (depth: number): JsonObject => JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth)) as JsonObject;
     expect(fields(nested(150), nested(150))).toEqual([]);
     expect(() => fields(nested(5000), nested(5000))).toThrow('nested deeper');
@@ -211,12 +211,12 @@ describe('comparing scalar values', () => {
     expect(fields({ a: one }, { a: other })).toEqual(same ? [] : [expect.stringMatching(/^\/a/)]);
   });
 
-  it('compareDesired counts hyperlinks in the length of an array, and lists only hyperlinks of the desired state as not compared', () => {
+  it('compareWithDesired counts hyperlinks in the length of an array, and lists only hyperlinks of the desired state as not compared', () => {
     expect(compareResources(PATH, { a: link }, { a: { href: '/other' } })).toEqual([]);
     expect(compareBody({ a: [link, 'x'] }, { a: [link, 'x'] })).toMatchObject({ diff: [], notCompared: [{ field: '/a/0' }] });
   });
 
-  it('compareDesired compares objects and arrays down to 200 levels and refuses deeper ones', () => {
+  it('compareWithDesired compares objects and arrays down to 200 levels and refuses deeper ones', () => {
     const objects = (depth: number): JsonObject => JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth)) as JsonObject;
     expect(fields(objects(201), objects(201))).toEqual([]);
     expect(() => fields(objects(202), objects(202))).toThrow('A resource is nested deeper than 200 levels.');

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findNameLists, findUserLists } from '../../../src/change/name-lists';
 import { ensureResource, ensureResourceAbsent, addEnsureResults } from '../../../src/change/ensure';
-import { missingOkField, deleteIfExists, ignoreNotFound } from '../../../src/change/if-exists';
+import { allowMissingField, deleteIfExists, ignoreNotFound } from '../../../src/change/if-exists';
 import { expandLinkedParts } from '../../../src/change/linked-parts';
-import { listDifferences, toResourceMap, restoreState } from '../../../src/change/restore-state';
+import { listStateDifferences, toResourceMap, restoreState } from '../../../src/change/restore-state';
 import { readIfExists } from '../../../src/change/if-exists';
 import { isConfigurationWrite, toItemPaths, readStateBefore, readCurrentState } from '../../../src/change/resource-state';
 import { OrderedTasks } from '../../../src/change/ordered-tasks';
@@ -113,7 +113,7 @@ describe('the subject of a write', () => {
     expect(toItemPaths('c', {})).toEqual([]);
   });
 
-  it('a link counts as the resource of a write only if it leads below the interface', () => {
+  it('a link in a response counts as the written resource only if it leads to a path of the interface', () => {
     expect(readLinkPath({ href: `https://vpn/base${toPath('x/y/')}` })).toBe(toPath('x/y'));
     expect(readLinkPath({ href: toPath('x') })).toBe(toPath('x'));
     for (const none of [{ href: '/api/v1/system' }, { href: TREE }, { href: 7 }, {}, 'x', null]) expect(readLinkPath(none)).toBeUndefined();
@@ -176,7 +176,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect((await readStateBefore({ method: 'POST', path: toPath('c') }, call))?.subject.paths).toEqual([]);
   });
 
-  it('readStateBefore and readCurrentState return nothing for a missing resource, and later everything below it', async () => {
+  it('readStateBefore returns an empty state for a missing resource, and undefined for a missing field of it', async () => {
     const { call } = await startServing({});
     expect(await readStateBefore(createPut('users/none', { value: '1' }), call)).toEqual({
       subject: { paths: [toPath('users/none')], deep: true },
@@ -191,7 +191,7 @@ describe('readStateBefore and readCurrentState', () => {
       });
   });
 
-  it('readStateBefore and readCurrentState read a resource with those linked parts that the body contains', async () => {
+  it('readStateBefore and readCurrentState follow only the links of a resource whose fields are in the request body', async () => {
     const { simulator, call } = await startServing({
       r: { name: 'r', general: link('r/general'), other: link('r/other'), value: '1' },
       'r/general': { deeper: link('r/general/deeper'), text: 'x' },
@@ -304,7 +304,7 @@ describe('readStateBefore and readCurrentState', () => {
     expect(listReads(simulator)).toEqual(['a', 'a']);
   });
 
-  it('readStateBefore and readCurrentState read again unless the caller allows cached reads', async () => {
+  it('readStateBefore and readCurrentState send new reads unless the caller allows cached ones', async () => {
     const { simulator, call } = await startServing({ a: { x: '1' } });
     for (const known of [false, true, true, false]) await readCurrentState({ paths: [toPath('a')], deep: false }, call, known);
     expect(listReads(simulator)).toEqual(['a', 'a']);
@@ -317,7 +317,7 @@ describe('readStateBefore and readCurrentState', () => {
     const before = { a: { x: '1' }, gone: { password: 's3cret', x: '1' } };
     const after = { a: { x: '2' }, come: { password: 's3cret' } };
     const compared = { changed: [{ path: 'a', field: '/x', before: '1', after: '2' }], removed: ['gone'], added: ['come'], equal: false };
-    const diff = listDifferences(compared, before, after);
+    const diff = listStateDifferences(compared, before, after);
     expect(diff).toMatchObject([
       { path: 'a', field: '/x' },
       { path: 'gone', field: '', before: { x: '1' }, after: null },
@@ -441,7 +441,7 @@ describe('ensureResource', () => {
     ]);
   });
 
-  it('ensureResource reports changes that the appliance made in addition', async () => {
+  it('ensureResource reports further changes that the appliance made by itself', async () => {
     const { simulator, call } = await startServing({});
     const serveOnce = (times: number, document: JsonObject): void =>
       simulator.fault({ match: ({ method }) => method === 'GET', times, status: 200, body: JSON.stringify(document) });
@@ -482,7 +482,7 @@ describe('ensureResource', () => {
 
 describe('missing-ok', () => {
   it('missing-ok can be set in the node, but not by a message', () => {
-    expect(missingOkField).toMatchObject({
+    expect(allowMissingField).toMatchObject({
       label: 'Missing is fine',
       help: 'A missing resource counts as success, with `msg.envelope.changed` false.',
       guard: true,
@@ -536,7 +536,7 @@ describe('OrderedTasks', () => {
     turns.markDone('d');
   });
 
-  it('OrderedTasks accepts that a task is done before its turn, and the task still waits for the previous one', async () => {
+  it('OrderedTasks runs the work of an item only after the previous item is done', async () => {
     const turns = new OrderedTasks(['a', 'b']);
     turns.markDone('b');
     let begun = false;

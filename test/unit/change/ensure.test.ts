@@ -87,7 +87,7 @@ describe('config.ensure', () => {
     'config.ensure sends nothing the second time for any body, even if the appliance merges a PUT: %s',
     async (putMerges) => {
       const { simulator, gateway, items } = await trial({ variants: { putMerges } });
-      // A new resource is written as given, with truth values as text.
+      // A new resource is written as given, with booleans as text.
       const fresh = Object.entries(everything).filter(([, value]) => typeof value !== 'boolean');
       const body = { ...Object.fromEntries(fresh), 'shared-secret': 's3cret-value', below: desired.below };
       const created = await gateway.run('config.ensure', { path: TRIAL, body });

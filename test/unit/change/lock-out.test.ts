@@ -207,7 +207,7 @@ describe('the lock-out guard', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('the lock-out guard never uses a one-time code twice: its login takes the next code', async () => {
+  it('the login of the lock-out guard uses the next one-time code', async () => {
     const step = Math.ceil(Date.now() / 30_000) * 30_000;
     // The clock is a third of a second before the next step. The wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
@@ -330,7 +330,7 @@ describe('a change that locks the account out', () => {
     expect([listWrites(), logins()]).toEqual([['PUT {"a":"b"}'], 3]);
   });
 
-  it('the lock-out guard restores a secret only as far as it was shown, because no response proves it', async () => {
+  it('the lock-out guard restores a secret only in the form that the appliance showed', async () => {
     const { gateway, sent: listWrites } = await startLockedAppliance(httpResponse(200, '{"a":"before"}'));
     const body = { 'shared-secret': 'correct horse' };
     expect((await expectFailure(gateway.run('config.update', { ...update, body }))).code).toBe('LOCKED_OUT');

@@ -20,7 +20,7 @@ async function readJournalId(run: ReturnType<AnyGateway['run']>): Promise<string
 const role = ({ state }: Simulator) => state.configuration.resource('users', 'user-roles', 'user-role', 'Users');
 
 describe('journal.undo', () => {
-  it('journal.undo undoes an undo', async () => {
+  it('journal.undo can undo an earlier undo', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await readJournalId(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
     const [undone] = [await readJournalId(gateway.run('journal.undo', { id }))].flat();

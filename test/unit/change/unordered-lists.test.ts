@@ -38,7 +38,7 @@ async function startRotating() {
 }
 
 describe('lists that an appliance returns in another order each time', () => {
-  it('lists without order make no difference in a comparison, a snapshot or a watch with unordered', async () => {
+  it('with the option unordered, comparisons, snapshots and watches ignore the order of a list', async () => {
     const { gateway, store } = await startRotating();
     const take = async (input: object): Promise<Snapshot> => (await gateway.run('snapshot.take', { ...input })).data as Snapshot;
     const first = await take({ unordered: UNORDERED });
@@ -67,7 +67,7 @@ describe('lists that an appliance returns in another order each time', () => {
     expect(await equal({ with: first })).toBe(false);
   });
 
-  it('a revert leaves a reordered list without order alone, and restores a real difference', async () => {
+  it('a revert does not write a reordered unordered list, but restores a real difference', async () => {
     const { gateway, bodies, store } = await startRotating();
     const folder = createTemporaryFolder();
     const taken = { folder, unordered: UNORDERED };
@@ -83,7 +83,7 @@ describe('lists that an appliance returns in another order each time', () => {
     expect(await revert()).toMatchObject({ envelope: { changed: false } });
   });
 
-  it('an ensure with unordered leaves a reordered list alone, and adds a missing item once', async () => {
+  it('with the option unordered, ensure does not write a reordered list and adds a missing item once', async () => {
     const { gateway, bodies } = await startRotating();
     const body = { roles: ['C', 'A', 'B', 'A'], deep: { rules: [{ port: '30' }, { name: 'b', on: true }, { port: 20 }, DEEP.rules[0]] } };
     const ensure = { path: 'users/x', body, unordered: UNORDERED };
@@ -121,7 +121,7 @@ describe('lists that an appliance returns in another order each time', () => {
 });
 
 describe('UnorderedLists', () => {
-  it('aligning a list with the current list restores its order, and keeps every item of a changed list', () => {
+  it('alignment with the current list restores the order of the items and keeps every changed item', () => {
     const lists = new UnorderedLists(['list']);
     const items = [{ name: 'a', v: 1 }, { name: 'b' }, 'x', 'x', 7, { v: null, w: 2 }, { w: 2 }, { password: 'one' }];
     for (let seed = 1; seed < 200; seed++) {
@@ -143,7 +143,7 @@ describe('UnorderedLists', () => {
     });
   });
 
-  it('unordered refuses a pattern that matches every list', () => {
+  it('the option unordered rejects a pattern that matches every list', () => {
     expect(getThrownError(() => new UnorderedLists(['*']))?.message).toBe(
       'unordered has the entry "*", which matches everything. Enter a field or a path.',
     );

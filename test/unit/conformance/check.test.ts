@@ -20,7 +20,7 @@ function readsOf({ endpoints }: ConformanceProfile): Record<string, object> {
 }
 
 describe('checkConformance', () => {
-  it('checkConformance detects how a server answers that was not written with the simulator', async () => {
+  it('checkConformance detects the behavior of a server that is independent of the simulator', async () => {
     const { profile, report, failure } = await checkSimulator(await startStrictAppliance(), { writes: true });
     expect(failure).toBeUndefined();
     expect(profile.release).toBe('22.8R2.1');
@@ -109,7 +109,7 @@ describe('checkConformance', () => {
     expect(findSecret(report, { secret: PLANTED.secret })).toBeUndefined();
   });
 
-  it('checkConformance reports the words for vendor and brand, and keys that are not documented', async () => {
+  it('checkConformance reports the vendor, the brand, and keys that are not documented', async () => {
     const simulator = await startTestSimulator({ vendor: 'zenith', brand: 'Nova', variants: { userFields: 'policy' } });
     const { report } = await checkSimulator(simulator);
     expect(report).toContain('- Vendor in a key: `zenith-enforcer`.');
@@ -142,7 +142,7 @@ describe('checkConformance', () => {
     expect(Math.max(...withoutBurst.map((at) => inWindow(at, 1000)))).toBe(4);
   });
 
-  it('checkConformance returns what it found when its request limit is reached', async () => {
+  it('checkConformance returns its results so far when it reaches its request limit', async () => {
     const simulator = await startTestSimulator();
     const { profile, report, failure } = await checkSimulator(simulator, { maxRequests: 12 });
     expect(listRequests(simulator)).toSatisfy((requests: unknown[]) => requests.length > 4 && requests.length <= 12);
@@ -181,7 +181,7 @@ describe('checkConformance', () => {
     expect(appliance.listCreated()).toEqual([]);
   });
 
-  it('checkConformance removes an object that the appliance stored in lower case, even if it is canceled before it knows that', async () => {
+  it('checkConformance removes an object that the appliance stored in lower case, even after a cancellation', async () => {
     const appliance = await startStrictAppliance();
     appliance.filesInLowerCase = true;
     const controller = new AbortController();
@@ -201,7 +201,7 @@ describe('checkConformance', () => {
     expect(error.code).toBe('CONNECTION');
   });
 
-  it('checkConformance sends nothing with writes if a setting guards the appliance, and reads with it', async () => {
+  it('checkConformance refuses to write if a setting forbids writes, but still reads', async () => {
     const simulator = await startTestSimulator();
     for (const guard of [{ permissions: 'no-destroy' }, { permissions: 'read-only' }, { dryRun: true }, { pin: '0123456789' }] as const) {
       const error = await expectFailure(checkSimulator(simulator, { writes: true }, guard));

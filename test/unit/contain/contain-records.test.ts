@@ -22,7 +22,7 @@ import {
 import { withLockFile } from '../../../src/files/lock-file';
 import { GatewayError } from '../../../src/model/error';
 import type { JsonObject } from '../../../src/model/json';
-import { HOST_HASH } from '../../../src/files/atomic-file';
+import { HOST_NAME_HASH } from '../../../src/files/atomic-file';
 import { expectFailure } from '../../helpers/simulated-appliance';
 import { eventually } from '../../helpers/eventually';
 import { createTemporaryFolder } from '../../helpers/temporary';
@@ -47,7 +47,7 @@ const recordOf = (count: number, more: Partial<ContainmentRecord> = {}): Contain
 
 afterEach(resetContainmentStores);
 
-it('hashApplianceAddress identifies an appliance by a hash of its address, whatever the case of the address', () => {
+it('hashApplianceAddress returns the same hash for upper and lower case', () => {
   const one = hashApplianceAddress('https://vpn.example.com/');
   // A changed hash would orphan the files of an earlier release.
   expect(one).toBe('contain:7a4907ebc5616a0c3b3c3b669d9921d4c598a6543fffb6e0dd231fd7dc0ed534');
@@ -146,7 +146,7 @@ describe('isContainmentOver', () => {
     expect(isContainmentOver(known)).toBe(true);
   });
 
-  it('isContainmentOver needs both clocks, or two polls that agree, in a process that did not start the containment', () => {
+  it('isContainmentOver needs two agreeing polls in a process that did not start the containment', () => {
     start();
     const known = record(1);
     expect(isContainmentOver(known)).toBe(false);
@@ -278,7 +278,7 @@ describe('FolderStore', () => {
     const [first = '', second = ''] = [createTemporaryFolder(), createTemporaryFolder()].sort();
     for (const folder of [second, first]) getContainmentStores(APPLIANCE).forFolder(folder);
     const locks = [first, second].map((folder) => join(folder, `contained-${APPLIANCE.slice(-16)}.lock`));
-    writeFileSync(locks[0] ?? '', `${HOST_HASH}-${process.ppid}`);
+    writeFileSync(locks[0] ?? '', `${HOST_NAME_HASH}-${process.ppid}`);
     let done = false;
     const work = runExclusiveInAllStores(APPLIANCE, () => {
       expect(locks.map((lock) => existsSync(lock))).toEqual([true, true]);
@@ -288,7 +288,7 @@ describe('FolderStore', () => {
     await new Promise((resolve) => setTimeout(resolve, 60));
     // A process that waits for the first lock must not hold the second.
     expect([done, existsSync(locks[1] ?? '')]).toEqual([false, false]);
-    writeFileSync(locks[0] ?? '', `${HOST_HASH}-999999999`);
+    writeFileSync(locks[0] ?? '', `${HOST_NAME_HASH}-999999999`);
     expect(await work).toBe('done');
     expect(locks.map((lock) => existsSync(lock))).toEqual([false, false]);
   });
@@ -306,7 +306,7 @@ describe('withLockFile', () => {
     let atOnce = 0;
     const work = async (): Promise<string> => {
       expect(++atOnce).toBe(1);
-      expect(readFileSync(file, 'utf8')).toBe(`${HOST_HASH}-${process.pid}`);
+      expect(readFileSync(file, 'utf8')).toBe(`${HOST_NAME_HASH}-${process.pid}`);
       expect(statSync(file).mode & 0o777).toBe(0o600);
       await new Promise((resolve) => setTimeout(resolve, 5));
       atOnce--;
@@ -319,12 +319,12 @@ describe('withLockFile', () => {
   });
 
   it.each<[string, string, number]>([
-    ['of this process, which does not have it', `${HOST_HASH}-${process.pid}`, 0],
-    ['of a process that has ended', `${HOST_HASH}-999999999`, 0],
+    ['of this process, which does not have it', `${HOST_NAME_HASH}-${process.pid}`, 0],
+    ['of a process that has ended', `${HOST_NAME_HASH}-999999999`, 0],
     ['of another machine that has been silent', '00000000-1', 121],
     ['of nobody, for some seconds', '', 6],
-    ['of something else, for long', `${HOST_HASH}-x`, 121],
-    ['of no process, for long', `${HOST_HASH}-0`, 121],
+    ['of something else, for long', `${HOST_NAME_HASH}-x`, 121],
+    ['of no process, for long', `${HOST_NAME_HASH}-0`, 121],
   ])('withLockFile takes over a lock file %s', async (_what, holder, seconds) => {
     const file = place();
     writeFileSync(file, holder);
@@ -333,11 +333,11 @@ describe('withLockFile', () => {
   });
 
   it.each<[string, string, number]>([
-    ['of a process that lives', `${HOST_HASH}-${process.ppid}`, 1000],
+    ['of a process that lives', `${HOST_NAME_HASH}-${process.ppid}`, 1000],
     ['of another machine', '00000000-999999999', 120],
     ['of nobody yet', '', 5],
-    ['of no process', `${HOST_HASH}-0`, 6],
-    ['of something else', `${HOST_HASH}-x`, 6],
+    ['of no process', `${HOST_NAME_HASH}-0`, 6],
+    ['of something else', `${HOST_NAME_HASH}-x`, 6],
     ['that is none, and stays', '/', 1000],
   ])('withLockFile waits one minute for a lock file %s, then fails', async (_what, holder, seconds) => {
     const file = place();
@@ -715,31 +715,28 @@ describe('EnforcementLoop at each poll', () => {
     [4, 200],
     [10, 500],
     [60, 500],
-  ])(
-    'EnforcementLoop treats a list that another operation has read as a poll, and delays its next poll (every %i s)',
-    async (every, grace) => {
-      const { told, join, pass, memory, here } = guarding();
-      await memory.put(recordOf(1));
-      join({ every });
-      await pass(0);
-      here.did.length = 0;
-      const sessions = [session('a', 1)];
-      await pass((every * 1000) / 4 - 1);
-      offerSessionsToEnforcement(APPLIANCE, sessions, performance.now());
-      offerSessionsToEnforcement('another', sessions, performance.now());
-      await pass(0);
-      expect([told.looks.length, here.did]).toEqual([1, []]);
-      await pass(1);
-      const began = performance.now();
-      offerSessionsToEnforcement(APPLIANCE, sessions, began);
-      await pass(0);
-      expect([told.looks.length, here.did.splice(0)]).toEqual([2, ['end a', 'alone']]);
-      await pass(every * 1000 + grace - 1);
-      expect(told.looks).toHaveLength(2);
-      await pass(1);
-      expect([told.looks.length, here.did]).toEqual([3, ['list user-1']]);
-    },
-  );
+  ])('EnforcementLoop uses the session list of another operation instead of its next poll (every %i s)', async (every, grace) => {
+    const { told, join, pass, memory, here } = guarding();
+    await memory.put(recordOf(1));
+    join({ every });
+    await pass(0);
+    here.did.length = 0;
+    const sessions = [session('a', 1)];
+    await pass((every * 1000) / 4 - 1);
+    offerSessionsToEnforcement(APPLIANCE, sessions, performance.now());
+    offerSessionsToEnforcement('another', sessions, performance.now());
+    await pass(0);
+    expect([told.looks.length, here.did]).toEqual([1, []]);
+    await pass(1);
+    const began = performance.now();
+    offerSessionsToEnforcement(APPLIANCE, sessions, began);
+    await pass(0);
+    expect([told.looks.length, here.did.splice(0)]).toEqual([2, ['end a', 'alone']]);
+    await pass(every * 1000 + grace - 1);
+    expect(told.looks).toHaveLength(2);
+    await pass(1);
+    expect([told.looks.length, here.did]).toEqual([3, ['list user-1']]);
+  });
 
   it('EnforcementLoop stops when its last participant leaves, even during a poll', async () => {
     const { told, join, pass, memory, here } = guarding();

@@ -173,7 +173,7 @@ describe('contain.contain', () => {
     expect((await gateway.run('contain.release', { name: '2001:db8::9' })).envelope.ok).toBe(true);
   });
 
-  it('contain.contain counts the people behind an address or a loose name for max, and sends nothing for more', async () => {
+  it('contain.contain sends nothing if an address or a loose name stands for more people than max', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 0 });
     const { sessions } = simulator.state;
     for (let index = 0; index < 26; index++) sessions.add({ 'source-ip': '203.0.113.9', 'active-user-name': `user${index}` });
@@ -683,7 +683,7 @@ describe('containmentActionsFor', () => {
     }
   });
 
-  it('containmentActionsFor leaves an unapproved session to the next poll, but throws other errors', async () => {
+  it('containmentActionsFor ignores a session whose end is not approved, but throws other errors', async () => {
     const refusing = (error: GatewayError) =>
       containmentActionsFor(createRunContext({ url: 'https://127.0.0.1:1' }, { interceptWrite: () => Promise.reject(error) }));
     expect(await refusing(new GatewayError('CONFLICT', 'Not approved.', { sent: false })).endSession(session)).toBe(false);

@@ -6,7 +6,7 @@ import { readRegularFile, readRegularFileSync } from '../../../src/files/open-re
 import { readJsonFile } from '../../../src/files/read-json-file';
 import { withLockFile } from '../../../src/files/lock-file';
 import { credentialsFromFolder } from '../../../src/inventory/credentials';
-import { listFileNames, readJournalFileEnds, readRawLines } from '../../../src/journal/journal-files';
+import { listJournalFileNames, readJournalFileEnds, readRawJournalLines } from '../../../src/journal/journal-files';
 import { expectFailure } from '../../helpers/simulated-appliance';
 import { createTemporaryFolder } from '../../helpers/temporary';
 
@@ -63,8 +63,8 @@ describe.runIf(process.platform !== 'win32')('a folder with pipes and sparse fil
     const folder = createTemporaryFolder();
     const path = create(join(folder, JOURNAL_FILE));
     const refused = { code: 'BAD_INPUT', message: expect.stringContaining(`${path} cannot be read: it`) as string };
-    expect(await expectFailure(readJournalFileEnds(folder, await listFileNames(folder)))).toMatchObject(refused);
-    expect(await expectFailure(readRawLines(path))).toMatchObject(refused);
+    expect(await expectFailure(readJournalFileEnds(folder, await listJournalFileNames(folder)))).toMatchObject(refused);
+    expect(await expectFailure(readRawJournalLines(path))).toMatchObject(refused);
     expect(await expectFailure(readJsonFile(path))).toMatchObject(refused);
     mkdirSync(join(folder, 'eu'));
     create(join(folder, 'eu', 'password'));

@@ -112,7 +112,7 @@ describe.each([
     }
   });
 
-  it('the transport rejects a response that is cut while the sink has paused it', async () => {
+  it('the transport rejects a response that is cut while it is paused', async () => {
     const server = await startRawServer((_asked, socket) => void socket.end(WITH_LENGTH.subarray(0, 300_000)), { plain });
     const sink = new Copies((flow) => {
       flow?.pause();

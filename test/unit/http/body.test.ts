@@ -1,7 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ResponseBody } from '../../../src/http/response-body';
-import { MAX_RESPONSE_BYTES, MemoryReservation, responseTooLargeError, responseMemoryError } from '../../../src/http/response-memory';
-import { badResponseError, parseObject } from '../../../src/http/parse-object';
+import {
+  MAX_RESPONSE_BYTES,
+  MemoryReservation,
+  createResponseTooLargeError,
+  createResponseMemoryError,
+} from '../../../src/http/response-memory';
+import { createBadResponseError, parseObject } from '../../../src/http/parse-object';
 import { safeMessage } from '../../../src/model/safe-message';
 import { getThrownError } from '../../helpers/simulated-appliance';
 
@@ -70,7 +75,7 @@ describe('parseObject', () => {
         getThrownError(() => parsed(text)),
         text,
       ).toMatchObject({ code: 'BAD_RESPONSE', message, details: { status: 207, sent: true } });
-    expect(badResponseError({ status: 200, contentType: '', body: new ResponseBody() }, safeMessage`Odd.`)).toMatchObject({
+    expect(createBadResponseError({ status: 200, contentType: '', body: new ResponseBody() }, safeMessage`Odd.`)).toMatchObject({
       message: 'Odd.',
       details: { status: 200, sent: true },
     });
@@ -88,12 +93,12 @@ it('the memory limit covers all responses together, and finished responses free 
   expect([other.tryReserve(64 * MIB), one.tryReserve(1)]).toEqual([true, false]);
   other.release();
   expect(MAX_RESPONSE_BYTES).toBe(32 * MIB);
-  expect(responseTooLargeError('vpn')).toMatchObject({
+  expect(createResponseTooLargeError('vpn')).toMatchObject({
     code: 'LIMIT',
     message: 'The answer of vpn is larger than 32 MiB. Ask for a smaller part of it, or export it to a file.',
     details: { sent: true },
   });
-  expect(responseMemoryError('vpn').message).toBe(
+  expect(createResponseMemoryError('vpn').message).toBe(
     'With the answer of vpn, this process would hold more than 64 MiB of answers. Run fewer requests at the same time.',
   );
 });

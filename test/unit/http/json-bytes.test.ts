@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, vi } from 'vitest';
 import { parseJson } from '../../../src/http/parse-json';
-import { isObject, describeKind, readBoolean } from '../../../src/model/json';
+import { isObject, describeValueKind, readBoolean } from '../../../src/model/json';
 
 /** The reference result, which `parseJson` must equal. */
 function plainly(bytes: Buffer): unknown {
@@ -184,7 +184,7 @@ describe('parseJson', () => {
   });
 });
 
-describe('describeKind and readBoolean', () => {
+describe('describeValueKind and readBoolean', () => {
   class Own {}
   /** Has the name of a Node.js class but is not one. */
   const impostor = new (class Buffer {})();
@@ -215,7 +215,7 @@ describe('describeKind and readBoolean', () => {
     [runInNewContext('Math'), 'a Math', false],
     [runInNewContext('new (class Own {})()'), 'an object of a class', false],
   ])('describes the value of case %#', (value, kind, isOne) => {
-    expect([describeKind(value), isObject(value)]).toEqual([kind, isOne]);
+    expect([describeValueKind(value), isObject(value)]).toEqual([kind, isOne]);
   });
 
   it('readBoolean accepts every spelling of true and false that appliances use', () => {

@@ -63,7 +63,7 @@ describe('TLS to the appliance', () => {
     expect(error).toMatchObject({ code: 'TLS', message: expect.stringMatching(/plain HTTP port.*HTTPS port in the URL/) as string });
   });
 
-  it('a gateway suggests https:// if an HTTPS port is called over http://, whatever the port answers', async () => {
+  it('a gateway suggests https:// if it calls an HTTPS port over http://', async () => {
     const simulator = await startTestSimulator();
     const alert = await startRawServer((_asked, socket) => void socket.end(Buffer.from('15030300020246', 'hex')), {
       plain: true,

@@ -4,9 +4,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { credentialsFromEnvironment, credentialsFromFolder } from '../../../src';
 import { credentialsFromObject } from '../../../src/inventory/credentials';
-import { checkDefaults, ENTRY_PROPERTIES, MAX_INVENTORY_ENTRIES, readEntries, type InventoryEntry } from '../../../src/inventory/entry';
+import {
+  checkInventoryDefaults,
+  INVENTORY_ENTRY_PROPERTIES,
+  MAX_INVENTORY_ENTRIES,
+  readInventoryEntries,
+  type InventoryEntry,
+} from '../../../src/inventory/entry';
 import { detectInventoryFormat, parseInventory, type InventoryFormat } from '../../../src/inventory/parse-inventory';
-import { scanJson } from '../../../src/inventory/scan-json';
+import { locateJsonElements } from '../../../src/inventory/scan-json';
 import { parseSelection } from '../../../src/inventory/selection';
 import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
 import { createTemporaryFolder } from '../../helpers/temporary';
@@ -195,7 +201,7 @@ describe('parseInventory', () => {
         ),
         (text) => {
           validCount += isValid(text) ? 1 : 0;
-          expect([text, scanJson(text, 20).fault === undefined]).toEqual([text, isValid(text)]);
+          expect([text, locateJsonElements(text, 20).fault === undefined]).toEqual([text, isValid(text)]);
         },
       ),
       { numRuns: 3000 },
@@ -213,16 +219,16 @@ describe('parseInventory', () => {
   });
 });
 
-describe('readEntries', () => {
+describe('readInventoryEntries', () => {
   const raw = { name: 'vpn-1', url: 'https://a' };
-  const take = async (...entries: unknown[]): Promise<InventoryEntry[]> => readEntries(entries, () => undefined);
+  const take = async (...entries: unknown[]): Promise<InventoryEntry[]> => readInventoryEntries(entries, () => undefined);
   const refused = async (entry: unknown, lineOf?: (index: number) => Promise<number | undefined>): Promise<string> => {
-    const error = await expectFailure(readEntries([entry], () => undefined, lineOf));
+    const error = await expectFailure(readInventoryEntries([entry], () => undefined, lineOf));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
     return error.message.replace('The inventory was not loaded. ', '');
   };
 
-  it('readEntries returns name, tags, credential set and properties, and ignores empty cells', async () => {
+  it('readInventoryEntries returns name, tags, credential set and properties, and ignores empty cells', async () => {
     const given = { ...raw, realm: '', journal: null, timeout: 7, dryRun: false, rate: undefined };
     expect(await take(given)).toEqual([
       { name: 'vpn-1', tags: [], credentials: 'default', properties: { url: 'https://a', timeout: 7, dryRun: false } },
@@ -230,8 +236,8 @@ describe('readEntries', () => {
     const sets = ['_', 'eu', 'Eu 1.x-y_z', 'a'.repeat(100), 7];
     const found = await take(...sets.map((credentials, index) => ({ name: index, credentials })));
     expect(found.map(({ name, credentials }) => [name, credentials])).toEqual(sets.map((set, index) => [String(index), String(set)]));
-    expect(ENTRY_PROPERTIES).toEqual(expect.arrayContaining(['url', 'realm', 'tls', 'proxy', 'timeout']));
-    expect(ENTRY_PROPERTIES).not.toContain('name');
+    expect(INVENTORY_ENTRY_PROPERTIES).toEqual(expect.arrayContaining(['url', 'realm', 'tls', 'proxy', 'timeout']));
+    expect(INVENTORY_ENTRY_PROPERTIES).not.toContain('name');
   });
 
   it.each([
@@ -246,7 +252,7 @@ describe('readEntries', () => {
     [undefined, []],
     [null, []],
     ['tag:x', ['tag:x']],
-  ])('readEntries accepts tags in the notation %j', async (tags, expected) => {
+  ])('readInventoryEntries accepts tags in the notation %j', async (tags, expected) => {
     expect((await take({ ...raw, tags }))[0]?.tags).toEqual(expected);
   });
 
@@ -279,51 +285,51 @@ describe('readEntries', () => {
       { ...raw, password: '' },
       'entry 1 (vpn-1): password: it belongs in a credential set, not in the inventory. Enter the name of the set in credentials.',
     ],
-  ])('readEntries rejects %j with the reason', async (entry, message) => {
+  ])('readInventoryEntries rejects %j with the reason', async (entry, message) => {
     expect(await refused(entry)).toBe(message);
   });
 
-  it('readEntries rejects a repeated name, and an unknown property with the list of valid ones', async () => {
+  it('readInventoryEntries rejects a repeated name, and an unknown property with the list of valid ones', async () => {
     const twice = await expectFailure(take(raw, { ...raw, name: 'b' }, raw));
     expect(twice.message).toBe('The inventory was not loaded. entry 3 (vpn-1): name: entry 1 has the same name.');
     const long = 'y'.repeat(70);
     for (const name of ['username', 'shared-secret'])
       expect(await refused({ ...raw, [name]: 'x' })).toContain(`${name}: it belongs in a credential set`);
     expect(await refused({ ...raw, [long]: 'x' })).toBe(
-      `entry 1 (vpn-1): ${'y'.repeat(60)}: unknown property. Use name, tags, credentials, ${ENTRY_PROPERTIES.join(', ')}.`,
+      `entry 1 (vpn-1): ${'y'.repeat(60)}: unknown property. Use name, tags, credentials, ${INVENTORY_ENTRY_PROPERTIES.join(', ')}.`,
     );
     // The special characters are allowed inside a name.
     expect(await take({ ...raw, name: 'a!b' }, { ...raw, name: 'a tag:b c' }, { ...raw, name: 'x'.repeat(200) })).toHaveLength(3);
   });
 
-  it('readEntries reports the lines of the first five faults and the number of further faults', async () => {
+  it('readInventoryEntries reports the lines of the first five faults and the number of further faults', async () => {
     const lineOf = (index: number): Promise<number> => Promise.resolve(10 + index);
     const entries = Array.from({ length: 7 }, (_, index) => ({ name: `vpn-${index}` }));
-    const check = ({ name }: InventoryEntry): void => void (name === 'vpn-0' || checkDefaults({ relm: name }));
-    const error = await expectFailure(readEntries(entries.slice(0, 6), check, lineOf));
+    const check = ({ name }: InventoryEntry): void => void (name === 'vpn-0' || checkInventoryDefaults({ relm: name }));
+    const error = await expectFailure(readInventoryEntries(entries.slice(0, 6), check, lineOf));
     expect(error.message.match(/line \d+ \(vpn-\d\)/g)).toEqual([1, 2, 3, 4, 5].map((index) => `line ${10 + index} (vpn-${index})`));
     expect(error.message).not.toContain('more.');
     expect(error.details.extra).toEqual({ line: 11 });
-    const more = (await expectFailure(readEntries(entries, check, lineOf))).message;
+    const more = (await expectFailure(readInventoryEntries(entries, check, lineOf))).message;
     expect([more.match(/line \d+/g)?.length, more.slice(-12)]).toEqual([5, ' And 1 more.']);
     const fault = new TypeError('a fault of ours');
     await expect(
-      readEntries([raw], () => {
+      readInventoryEntries([raw], () => {
         throw fault;
       }),
     ).rejects.toBe(fault);
   });
 
-  it(`readEntries accepts at most ${MAX_INVENTORY_ENTRIES} appliances`, async () => {
+  it(`readInventoryEntries accepts at most ${MAX_INVENTORY_ENTRIES} appliances`, async () => {
     const many = Array.from({ length: MAX_INVENTORY_ENTRIES + 1 }, (_, index) => ({ name: index }));
     expect((await expectFailure(take(...many))).message).toBe('The inventory has 100001 appliances; the maximum is 100000.');
     expect(await take(...many.slice(1))).toHaveLength(MAX_INVENTORY_ENTRIES);
   });
 
-  it('readEntries checks defaults like appliances', () => {
-    checkDefaults({ realm: 'x', timeout: 7, tls: { ca: 'x' }, proxy: { host: 'x' }, dryRun: true });
+  it('readInventoryEntries checks the defaults in the same way as the entries', () => {
+    checkInventoryDefaults({ realm: 'x', timeout: 7, tls: { ca: 'x' }, proxy: { host: 'x' }, dryRun: true });
     const told = (defaults: object): string | undefined => {
-      const error = getThrownError(() => checkDefaults(defaults as Record<string, unknown>));
+      const error = getThrownError(() => checkInventoryDefaults(defaults as Record<string, unknown>));
       expect(error?.code).toBe('BAD_CONFIG');
       return error?.message;
     };

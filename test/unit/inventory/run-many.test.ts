@@ -121,7 +121,7 @@ describe('runOnMany', () => {
     expect(envelope.summary).toContain('no appliance matches tag:nowhere.');
   });
 
-  it("runOnMany ends a user's sessions everywhere and reports what changed", async () => {
+  it('runOnMany ends the sessions of a user on all appliances, and reports what changed', async () => {
     someone('vpn-003', 'vpn-004');
     const { data, envelope } = await on('vpn-00*', KILL, { name: 'j.doe' });
     expect(envelope).toMatchObject({ ok: true, changed: true });

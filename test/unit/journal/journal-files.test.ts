@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findLastEntryHashes } from '../../../src/journal/journal-files';
 import { UndoStore } from '../../../src/journal/undo-store';
-import { isPartialLine, parseLine, sealLine, sha256 } from '../../../src/journal/journal-line';
-import { findJournalEntries, listJournalEntries, parseTime } from '../../../src/journal/read-entries';
+import { isPartialJournalLine, parseJournalLine, sealJournalLine, sha256 } from '../../../src/journal/journal-line';
+import { findJournalEntries, listJournalEntries, parseTimeField } from '../../../src/journal/read-entries';
 import { verifyJournal } from '../../../src/journal/verify-journal';
 import { JournalWriter, type JournalEntryFields } from '../../../src/journal/journal-writer';
-import { HOST_HASH } from '../../../src/files/atomic-file';
+import { HOST_NAME_HASH } from '../../../src/files/atomic-file';
 import { getThrownCode, expectFailure } from '../../helpers/simulated-appliance';
 import { listJournalFiles, createTemporaryFolder, readAllJournalLines, withPatchedFileHandles } from '../../helpers/journal';
 import { listOpenFiles } from '../../helpers/open-files';
@@ -29,7 +29,7 @@ type Some = Readonly<Record<string, unknown>>;
 function chain(...entries: readonly Some[]): { text: string; hash: string }[] {
   let prev = '';
   return entries.map((entry, index) => {
-    const line = sealLine({ id: `e-${index + 1}`, ...entryFields, ...(index === 0 && { follows: [] }), prev, ...entry });
+    const line = sealJournalLine({ id: `e-${index + 1}`, ...entryFields, ...(index === 0 && { follows: [] }), prev, ...entry });
     prev = line.hash;
     return line;
   });
@@ -58,19 +58,23 @@ async function wrongIn(folder: string): Promise<[number, string][]> {
   return broken.map(({ line, why }) => [line, why]);
 }
 
-describe('parseLine', () => {
+describe('parseJournalLine', () => {
   const [first = { text: '', hash: '' }, second = { text: '', hash: '' }] = chain({}, {});
   const bytes = Buffer.from(first.text.trimEnd());
 
-  it('parseLine checks the bytes of a line, and returns the hashes that the next line may refer to', () => {
-    expect(parseLine(bytes)).toEqual({ line: JSON.parse(first.text) as unknown, problem: undefined, hashes: [first.hash, first.hash] });
+  it('parseJournalLine checks the bytes of a line, and returns the hashes that the next line may refer to', () => {
+    expect(parseJournalLine(bytes)).toEqual({
+      line: JSON.parse(first.text) as unknown,
+      problem: undefined,
+      hashes: [first.hash, first.hash],
+    });
     expect(first.hash).toBe(sha256(first.text.slice(0, first.text.lastIndexOf(',"hash"'))));
     const changed = Buffer.from(bytes.toString().replace('vpn-1', 'vpn-2'));
-    const { line, problem, hashes } = parseLine(changed);
+    const { line, problem, hashes } = parseJournalLine(changed);
     expect([line?.appliance, problem, hashes[0]]).toEqual(['vpn-2', 'it was changed', first.hash]);
     expect(hashes[1]).not.toBe(first.hash);
-    expect(parseLine(Buffer.from('garbage'))).toEqual({ line: undefined, problem: NO_LINE, hashes: [] });
-    expect(parseLine(Buffer.from(''))).toEqual({ line: undefined, problem: NO_LINE, hashes: [] });
+    expect(parseJournalLine(Buffer.from('garbage'))).toEqual({ line: undefined, problem: NO_LINE, hashes: [] });
+    expect(parseJournalLine(Buffer.from(''))).toEqual({ line: undefined, problem: NO_LINE, hashes: [] });
   });
 
   it.each<[string, string, boolean]>([
@@ -84,8 +88,8 @@ describe('parseLine', () => {
     ['something else', 'garbage', false],
     ['the end of one', first.text.slice(5, -30), false],
     ['two in one', first.text.trimEnd() + second.text.slice(0, 60), false],
-  ])('parseLine accepts the rest of a killed process, given %s: %#', (_what, text, expected) => {
-    expect(isPartialLine(Buffer.from(text))).toBe(expected);
+  ])('parseJournalLine accepts the rest of a killed process, given %s: %#', (_what, text, expected) => {
+    expect(isPartialJournalLine(Buffer.from(text))).toBe(expected);
   });
 });
 
@@ -127,7 +131,7 @@ describe('verifyJournal', () => {
     ['that a line has no operation', withOdd({ operation: undefined }), [[2, NO_LINE]]],
     ['that a line has no request', withOdd({ request: 'PUT /' }), [[2, NO_LINE]]],
     ['that a line follows nothing', withOdd({ prev: undefined }), [[2, NO_LINE]]],
-    ['that a line is no object', [sealLine(['x'])], [[1, NO_LINE]]],
+    ['that a line is no object', [sealJournalLine(['x'])], [[1, NO_LINE]]],
     ['what follows another one', chain({}, { prev: 'x' }, {}), [[2, NO_FOLLOWER]]],
     ['that a first line follows another one', chain({ prev: 'x' }, {}), [[1, NO_FOLLOWER]]],
     ['that the first line is not that of a file', chain({ follows: undefined }, {}), [[1, ELSEWHERE]]],
@@ -136,9 +140,9 @@ describe('verifyJournal', () => {
     expect(await wrongIn(createJournal(lines))).toEqual(expected);
   });
 
-  it('verifyJournal reports an incomplete line of a running process unless the line is completed', async () => {
+  it('verifyJournal reports an incomplete line of a running process only if it stays incomplete', async () => {
     const [first, second] = chain({}, {});
-    const lives = toFileName(1, '20261120', HOST_HASH, process.ppid);
+    const lives = toFileName(1, '20261120', HOST_NAME_HASH, process.ppid);
     const half = second?.text.slice(0, 40) ?? '';
     const folder = createJournal(`${first?.text}${half}`, lives);
     expect(await wrongIn(folder)).toEqual([[2, ALIVE]]);
@@ -246,16 +250,16 @@ describe('listJournalEntries', () => {
   });
 
   it('listJournalEntries accepts a time given by a flow', () => {
-    expect(parseTime('since', undefined)).toBeUndefined();
-    expect(parseTime('since', AT)).toEqual(new Date(AT));
-    expect(parseTime('since', '1763625600000')).toEqual(new Date(1_763_625_600_000));
-    expect(parseTime('since', '1763625600')).toEqual(new Date(1_763_625_600));
+    expect(parseTimeField('since', undefined)).toBeUndefined();
+    expect(parseTimeField('since', AT)).toEqual(new Date(AT));
+    expect(parseTimeField('since', '1763625600000')).toEqual(new Date(1_763_625_600_000));
+    expect(parseTimeField('since', '1763625600')).toEqual(new Date(1_763_625_600));
     for (const text of ['123456789', 'yesterday', '', 'x1763625600000'])
       expect(
-        getThrownCode(() => parseTime('since', text)),
+        getThrownCode(() => parseTimeField('since', text)),
         text,
       ).toBe('BAD_INPUT');
-    expect(() => parseTime('until', 'x')).toThrow('until is not a time. Enter one such as 2026-11-20T08:00:00Z.');
+    expect(() => parseTimeField('until', 'x')).toThrow('until is not a time. Enter one such as 2026-11-20T08:00:00Z.');
   });
 });
 
@@ -353,7 +357,7 @@ describe('JournalWriter', () => {
     await writer.complete(ids[0] ?? '', entryFields, { after: {} });
     const [name = ''] = listJournalFiles(folder);
     expect(ids).toEqual([1, 2].map((count) => `${name.replace('.jsonl', '')}-${count}`));
-    expect(name).toMatch(new RegExp(`^\\d{8}-${HOST_HASH}-${process.pid}-[0-9a-f]{12}\\.jsonl$`));
+    expect(name).toMatch(new RegExp(`^\\d{8}-${HOST_NAME_HASH}-${process.pid}-[0-9a-f]{12}\\.jsonl$`));
     const lines = readAllJournalLines(folder);
     expect(lines.map(({ id, kept }) => [id, typeof kept])).toEqual([
       [ids[0], 'string'],

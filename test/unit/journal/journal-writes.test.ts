@@ -142,14 +142,14 @@ describe('a write with a journal', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('a write with a journal records changed: false if nothing changed', async () => {
+  it('a journal entry has changed: false if the write changed nothing', async () => {
     const { gateway } = await startWithJournal();
     await gateway.run('config.update', { path: ROLE, body: { description: '' } });
     expect(await fetchJournalEntries(gateway)).toMatchObject([{ ok: true, changed: false, diff: [] as Difference[] }]);
   });
 
   it.each([403, 404, 500, 'x', '{}', '{"system-information":{"serial-number":7}}'])(
-    'a write is recorded without a serial number if the appliance does not show one (%s), and asks for it only once',
+    'a journal entry has no serial number if the appliance shows none (%s), and only one read asks for it',
     async (answer) => {
       const { simulator, gateway } = await startWithJournal();
       const fault = typeof answer === 'number' ? { status: answer } : { body: answer };
@@ -321,7 +321,7 @@ describe('a write with a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true });
   });
 
-  it('writes of the same event loop turn share one flush of the journal', async () => {
+  it('simultaneous writes share one flush of the journal', async () => {
     const writer = JournalWriter.forFolder(createTemporaryFolder());
     const entryFields = { at: '', appliance: 'vpn-1', operation: 'x', request: { method: 'PUT', path: '/' } } as JournalEntryFields;
     const announce = (count: number) => Promise.all(Array.from({ length: count }, () => writer.announce(entryFields, undefined)));

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { Gateway } from '../../../src/gateway';
+import { Gateway } from '../../../src/gateway/gateway';
 import { RecordSigner } from '../../../src/model/record-signer';
-import { sealLine, sha256, type JournalLine } from '../../../src/journal/journal-line';
+import { sealJournalLine, sha256, type JournalLine } from '../../../src/journal/journal-line';
 import { JournalWriter } from '../../../src/journal/journal-writer';
 import { verifyJournal } from '../../../src/journal/verify-journal';
 import { getContainmentStores } from '../../../src/contain/containment-store';
@@ -38,7 +38,7 @@ const ENTRY_FIELDS = {
 function plant(journal: string, name: string, lines: readonly object[]): void {
   let prev = '';
   const texts = lines.map((line, index) => {
-    const sealed = sealLine({ ...line, ...(index === 0 && { follows: [] }), prev });
+    const sealed = sealJournalLine({ ...line, ...(index === 0 && { follows: [] }), prev });
     prev = sealed.hash;
     return sealed.text;
   });
@@ -82,7 +82,7 @@ describe.each([
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('a journal accepts an entry that the same process completed in a later file', async () => {
+  it('a journal accepts an entry whose second line is in a later file of the same process', async () => {
     const { gateway, journal } = await startWithJournal({}, more);
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const { signer } = gateway;

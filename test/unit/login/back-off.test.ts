@@ -77,7 +77,7 @@ describe('BackOff after a failed login', () => {
     expect(await pausedFor(of())).toBe(900);
   });
 
-  it('BackOff starts again with a short pause after an accepted key and after a day', async () => {
+  it('BackOff resets the pause length after an accepted key and after a day', async () => {
     const { of, pass } = clocked();
     await of().recordFailure(error('TIMEOUT'));
     await of().recordFailure(error('TIMEOUT'));
@@ -108,7 +108,7 @@ describe('BackOff after a failed login', () => {
 });
 
 describe('BackOff after a refused fresh key', () => {
-  it('BackOff keeps separate pauses for refused keys, and soon forgets their length', async () => {
+  it('BackOff doubles the pause after repeated refused keys, and starts again at 5 seconds after a quiet time', async () => {
     const { of, pass } = clocked();
     await of().pause('UNAUTHORIZED', 401);
     expect(await pausedFor(of())).toBe(5);
@@ -125,7 +125,7 @@ describe('BackOff after a refused fresh key', () => {
     expect(await pausedFor(of())).toBe(5);
   });
 
-  it('BackOff reports the refused login if two pauses apply', async () => {
+  it('BackOff reports a refused login before a refused key if both cause a pause', async () => {
     const { of } = clocked();
     await of().pause('UNAUTHORIZED', 401);
     await of().recordFailure(error('LOGIN_REJECTED', { sent: true, status: 401 }));

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Gateway } from '../../../src/gateway';
+import type { Gateway } from '../../../src/gateway/gateway';
 import { BackOff, parseRetryAfterMs } from '../../../src/login/back-off';
 import { ProcessCoordination, processCoordination } from '../../../src/model/process-coordination';
 import { checkSettings, type Settings } from '../../../src/model/settings';
@@ -237,7 +237,7 @@ describe('the error of a login without a key', () => {
 });
 
 describe('a futile login after a 403', () => {
-  it('a futile login after a 403 prevents such logins at the appliance for ten minutes, for all accounts', async () => {
+  it('a login that does not resolve a 403 prevents further logins after a 403 for ten minutes, for all accounts', async () => {
     let now = 0;
     const coordination = new ProcessCoordination(() => now);
     const of = (more: Partial<Settings>): BackOff =>

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Gateway } from '../../../src/gateway';
+import { Gateway } from '../../../src/gateway/gateway';
 import { Transport } from '../../../src/http/transport';
 import { Session, type SessionApiKey } from '../../../src/login/session';
 import { processCoordination } from '../../../src/model/process-coordination';
@@ -96,7 +96,7 @@ describe('gateways of one account', () => {
     }
   });
 
-  it('gateways of one account can each check by a separate login that the account works', async () => {
+  it('each gateway of an account can prove with a separate login that the account works', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
     const proof = gatewayFor(simulator, {}, { isolatedLogin: true });

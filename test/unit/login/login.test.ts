@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { GatewayOptions } from '../../../src/gateway';
+import type { GatewayOptions } from '../../../src/gateway/gateway';
 import { ProcessCoordination, processCoordination } from '../../../src/model/process-coordination';
 import type { Settings } from '../../../src/model/settings';
 import type { SimulatorOptions } from '../../../src/simulator';
@@ -128,7 +128,7 @@ describe('concurrent logins', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('each caller that waits for a failed login gets a separate error object', async () => {
+  it('each caller of a failed shared login gets a separate error object', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const [read, write] = await Promise.all([expectFailure(gateway.run('system.info')), expectFailure(gateway.run('sessions.kill-all'))]);
     expect([read.cause?.operation, write.cause?.operation]).toEqual(['system.info', 'sessions.kill-all']);
@@ -183,21 +183,24 @@ describe('a refused key', () => {
     ['answered by nonsense', { body: '<html>' }, 'BAD_RESPONSE'],
     ['failing', { status: 500 }, 'APPLIANCE_ERROR'],
     ['never answered', { hang: true }, 'TIMEOUT'],
-  ])('a refused key does not make a write unknown or a read repeated if the new login is %s', async (_name, fault, code) => {
-    const { simulator, gateway } = await startSimulatorWithGateway({}, 'hang' in fault ? { timeout: 2 } : {});
-    await gateway.run('system.info');
-    for (const operation of ['sessions.kill-all', 'system.info']) {
-      const before = simulator.requests.length;
-      simulator.expireKeys();
-      simulator.fault({ match: ({ path }) => path === LOGIN_PATH, ...fault });
-      const error = await expectFailure(gateway.run(operation));
-      expect(error).toMatchObject({ code, cause: { logins: 1, requests: 1, retries: 0 } });
-      expect(simulator.requests).toHaveLength(before + 2);
-      processCoordination.clear();
+  ])(
+    'after a refused key and a new login that is %s, no write is reported as unknown and no read is repeated',
+    async (_name, fault, code) => {
+      const { simulator, gateway } = await startSimulatorWithGateway({}, 'hang' in fault ? { timeout: 2 } : {});
       await gateway.run('system.info');
-    }
-    expect(simulator.state.sessions.count).toBe(25);
-  });
+      for (const operation of ['sessions.kill-all', 'system.info']) {
+        const before = simulator.requests.length;
+        simulator.expireKeys();
+        simulator.fault({ match: ({ path }) => path === LOGIN_PATH, ...fault });
+        const error = await expectFailure(gateway.run(operation));
+        expect(error).toMatchObject({ code, cause: { logins: 1, requests: 1, retries: 0 } });
+        expect(simulator.requests).toHaveLength(before + 2);
+        processCoordination.clear();
+        await gateway.run('system.info');
+      }
+      expect(simulator.state.sessions.count).toBe(25);
+    },
+  );
 });
 
 describe('a refused password', () => {
@@ -263,7 +266,7 @@ describe('a refused password', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('a login pauses for only 5 s if the appliance was temporarily out of order', async () => {
+  it('logins pause for only 5 s if the appliance was temporarily out of order', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ status: 500, times: 1 });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('APPLIANCE_ERROR');

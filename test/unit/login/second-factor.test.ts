@@ -51,7 +51,7 @@ describe('a second factor from the settings', () => {
   const totpSecret = 'JBSWY3DPEHPK3PXP';
   const second: Partial<Settings> = { secondFactor: 'password', secondPassword: 'sécond' };
 
-  it('a configured second password is sent with the resume_id only', async () => {
+  it('a configured second password is sent only in the request that has the resume_id', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { secondFactor: { password: 'sécond' } },
       { ...second, secondUsername: 'tökens' },
@@ -195,7 +195,7 @@ describe('a second factor from the settings', () => {
 });
 
 describe('a second factor from a flow', () => {
-  it('a login with a second factor from a message is never started by an action', async () => {
+  it('an action does not start a login whose second factor must come from a message', async () => {
     const simulator = await startTestSimulator({ secondFactor: { password: '123456' } });
     const gateway = gatewayFor(simulator, { secondFactor: 'flow' });
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -204,7 +204,7 @@ describe('a second factor from a flow', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('a login with a second factor from a message starts once for any number of requests', async () => {
+  it('many requests start only one login whose second factor comes from a message', async () => {
     const { simulator, session } = await waiting();
     const states = await Promise.all([session.login(onLogin), session.login(onLogin), session.login(onLogin)]);
     states.push(await session.login(onLogin));
@@ -242,7 +242,7 @@ describe('a second factor from a flow', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('a login with a second factor from a message waits for the next code if there are several steps', async () => {
+  it('a login with codes from messages waits for the next code if it has several steps', async () => {
     const { simulator, session } = await waiting(2);
     await session.login(onLogin);
     const next = await session.resume('123456', undefined, onLogin);
@@ -373,7 +373,7 @@ describe('one-time codes', () => {
     }
   });
 
-  it('used one-time codes are remembered for a day, the latest 64 of them', async () => {
+  it('Session stores the latest 64 used one-time codes for a day', async () => {
     const [, steps] = await after(
       Array.from({ length: 64 }, (_, index) => index),
       100,
@@ -413,7 +413,7 @@ describe('one-time codes', () => {
     expect(coordination.size.entries).toBe(0);
   });
 
-  it.concurrent('one-time codes continue after the latest time step, or at the current one after a large clock change', async () => {
+  it.concurrent('the next one-time code follows the latest time step, or is the current one after a large clock change', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000;
     await codesAt(at, coordination);

@@ -63,7 +63,7 @@ const flow: Partial<Settings> = { secondFactor: 'flow' };
 const byCode: SimulatorOptions = { secondFactor: { password: '123456' } };
 
 describe('Session', () => {
-  it('Session refuses to return a key after it was closed, and says why', async () => {
+  it('a closed Session returns no key and explains why', async () => {
     const { session, again } = await driven();
     const other = again();
     session.close();

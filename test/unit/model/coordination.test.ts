@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { inventoryCoordination, shareBetweenProcesses } from '../../../nodes/inventory/coordination';
+import { sharedInventoryCoordination, shareInventoryStateBetweenProcesses } from '../../../nodes/inventory/coordination';
 import { toAbortSignal, LightAbortController, rejectOnAbort } from '../../../src/model/abort';
 import { coordinationKey, type Coordination } from '../../../src/model/coordination';
 import { GatewayError } from '../../../src/model/error';
@@ -41,41 +41,41 @@ coordinationSuite('of one process', () => {
 
 coordinationSuite('of the inventories of a process that shares with others', () => {
   const { coordination, pass } = clocked();
-  const end = shareBetweenProcesses(coordination, 'rank');
+  const end = shareInventoryStateBetweenProcesses(coordination, 'rank');
   onTestFinished(end);
-  return { one: inventoryCoordination, other: inventoryCoordination, pass: (ms) => Promise.resolve(pass(ms)) };
+  return { one: sharedInventoryCoordination, other: sharedInventoryCoordination, pass: (ms) => Promise.resolve(pass(ms)) };
 });
 
 describe('The coordination of several engines', () => {
-  it('the coordination of a process is that of the engine with the lowest rank, whichever started first', async () => {
+  it('a process uses the coordination of the engine with the lowest rank, whichever engine started first', async () => {
     const [low, high] = [clocked().coordination, clocked().coordination];
-    const ends = [shareBetweenProcesses(high, 'b'), shareBetweenProcesses(low, 'a')];
+    const ends = [shareInventoryStateBetweenProcesses(high, 'b'), shareInventoryStateBetweenProcesses(low, 'a')];
     onTestFinished(() => ends.forEach((end) => end()));
-    await inventoryCoordination.set('key', 'low', 1000);
+    await sharedInventoryCoordination.set('key', 'low', 1000);
     expect([await low.get('key'), await high.get('key')]).toEqual(['low', undefined]);
     // Whoever ends twice ends nobody else.
     for (let times = 0; times < 2; times++) ends[1]?.();
-    expect(await inventoryCoordination.get('key')).toBeUndefined();
+    expect(await sharedInventoryCoordination.get('key')).toBeUndefined();
     await high.set('key', 'high', 1000);
-    expect(await inventoryCoordination.get('key')).toBe('high');
+    expect(await sharedInventoryCoordination.get('key')).toBe('high');
   });
 
-  it('Several engines of the same rank use the coordination of the latest one, because a deploy replaced the earlier one', async () => {
+  it('a process uses the coordination of the latest of several engines with the same rank', async () => {
     const [before, after] = [clocked().coordination, clocked().coordination];
     const ends = [
-      shareBetweenProcesses(before, 'a'),
-      shareBetweenProcesses(clocked().coordination, 'b'),
-      shareBetweenProcesses(after, 'a'),
+      shareInventoryStateBetweenProcesses(before, 'a'),
+      shareInventoryStateBetweenProcesses(clocked().coordination, 'b'),
+      shareInventoryStateBetweenProcesses(after, 'a'),
     ];
     onTestFinished(() => ends.forEach((end) => end()));
-    await inventoryCoordination.set('key', 'after', 1000);
+    await sharedInventoryCoordination.set('key', 'after', 1000);
     expect([await before.get('key'), await after.get('key')]).toEqual([undefined, 'after']);
   });
 
-  it('The coordination is that of this process if no engine shares one', async () => {
+  it('without a shared coordination, gateways use the coordination of their process', async () => {
     const stop = new LightAbortController();
     const held = await Promise.race([
-      inventoryCoordination.runExclusive('alone', (held) => Promise.resolve(held), { signal: stop }),
+      sharedInventoryCoordination.runExclusive('alone', (held) => Promise.resolve(held), { signal: stop }),
       new Promise((resolve) => setImmediate(resolve, 'it waits for itself')),
     ]);
     stop.abort();
@@ -89,22 +89,22 @@ describe('The coordination of several engines', () => {
       options?.onWait?.();
       return inner.runExclusive(key, work, options);
     };
-    onTestFinished(shareBetweenProcesses({ ...inner, runExclusive }, 'rank'));
+    onTestFinished(shareInventoryStateBetweenProcesses({ ...inner, runExclusive }, 'rank'));
     let waits = 0;
     const enter = (): Promise<unknown> =>
-      inventoryCoordination.runExclusive('key', (held) => Promise.resolve(held), { onWait: () => waits++ });
+      sharedInventoryCoordination.runExclusive('key', (held) => Promise.resolve(held), { onWait: () => waits++ });
     expect(await Promise.all([enter(), enter()])).toEqual([still, still]);
     expect(waits).toBe(2);
   });
 
   it('The coordination never runs two tasks with the same key at the same time, even if an engine starts meanwhile', async () => {
     let leave = (): void => undefined;
-    const first = inventoryCoordination.runExclusive('changing', () => new Promise<void>((resolve) => (leave = resolve)));
-    const end = shareBetweenProcesses(clocked().coordination, 'rank');
+    const first = sharedInventoryCoordination.runExclusive('changing', () => new Promise<void>((resolve) => (leave = resolve)));
+    const end = shareInventoryStateBetweenProcesses(clocked().coordination, 'rank');
     onTestFinished(end);
     let isIn = false;
     let waits = 0;
-    const second = inventoryCoordination.runExclusive('changing', () => Promise.resolve((isIn = true)), { onWait: () => waits++ });
+    const second = sharedInventoryCoordination.runExclusive('changing', () => Promise.resolve((isIn = true)), { onWait: () => waits++ });
     await new Promise((resolve) => setImmediate(resolve));
     expect([isIn, waits]).toEqual([false, 1]);
     leave();
@@ -114,7 +114,7 @@ describe('The coordination of several engines', () => {
 });
 
 describe('A lease of a process', () => {
-  it('A lease is checked before each write, and no write is sent after the lease is lost', async () => {
+  it('a run sends no write after it has lost a lease', async () => {
     const { held, lose } = losing();
     const { simulator, gateway } = await startSimulatorWithGateway({}, {}, { coordination: holding(held) });
     const ensure = (description: string): Promise<unknown> =>
@@ -133,7 +133,7 @@ describe('A lease of a process', () => {
     expect(writes()).toBe(1);
   });
 
-  it('A lease is checked again after the last wait before a write', async () => {
+  it('a run checks its leases again after the last wait before a write', async () => {
     const { held, lose } = losing();
     const { simulator, gateway } = await startSimulatorWithGateway({}, {}, { coordination: holding(held) });
     const input = { path: 'users/user-roles/user-role/Users', body: { description: 'late' } };
@@ -144,7 +144,7 @@ describe('A lease of a process', () => {
 });
 
 describe('The leases of a run', () => {
-  it('The leases of a run are checked together with those of the outer run', async () => {
+  it('a run also checks the leases of the run that contains it', async () => {
     const outer = new HeldLeases();
     const inner = new HeldLeases(outer);
     const asked: string[] = [];
@@ -179,7 +179,7 @@ describe('mapConcurrently', () => {
     [2, 3, 2],
     [9, 3, 3],
     [4, 1, 1],
-  ])('mapConcurrently runs %i items, at most %i at a time, once each and returns the results in order', async (count, atOnce, expected) => {
+  ])('mapConcurrently runs each of %i items once, at most %i at a time, and keeps their order', async (count, atOnce, expected) => {
     const items = Array.from({ length: count }, (_, index) => index);
     const begun: number[] = [];
     let now = 0;
@@ -300,7 +300,7 @@ describe('Memory of the process coordination', () => {
 });
 
 describe('coordinationKey', () => {
-  it('coordinationKey starts with the kind of the key and reveals nothing else', () => {
+  it('coordinationKey shows the kind of the key as its prefix and hides everything else', () => {
     const key = coordinationKey('exclusive', 'https://vpn.example.com', 'import');
     expect(key).toMatch(/^exclusive:[0-9a-f]{64}$/);
     expect(key).not.toBe(coordinationKey('exclusive', 'https://vpn.example.com', 'export'));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testConnection } from '../../../nodes/admin/test-connection';
 import type { NodeAPI } from 'node-red';
-import { Gateway } from '../../../src/gateway';
+import { Gateway } from '../../../src/gateway/gateway';
 import { listRequests, expectFailure, gatewayFor, startSimulatorWithGateway, getThrownError } from '../../helpers/simulated-appliance';
 import { httpResponse, startRawServer } from '../../helpers/raw-server';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { toApiPath, encodedPath, toConfigurationPath, encodeQuery, encodeSegment, expandPathTags } from '../../../src/model/path';
+import { toApiPath, encodedPath, toConfigurationPath, encodeQuery, encodePathSegment, toReadablePath } from '../../../src/model/path';
+import { expandPathTags } from '../../../src/model/path-tags';
 import {
   startTestSimulator,
   getThrownCode,
@@ -29,11 +30,11 @@ describe('encodedPath', () => {
     ['-_.~', '-_.~'],
     ['...', '%2E..'],
   ])('encodedPath encodes %s once', (name, encoded) => {
-    expect(encodeSegment(name)).toBe(encoded);
+    expect(encodePathSegment(name)).toBe(encoded);
     expect(decodeURIComponent(encoded)).toBe(name);
   });
 
-  it('encodedPath rejects half of a surrogate pair', () => expect(getThrownCode(() => encodeSegment('\ud83d'))).toBe('BAD_INPUT'));
+  it('encodedPath rejects half of a surrogate pair', () => expect(getThrownCode(() => encodePathSegment('\ud83d'))).toBe('BAD_INPUT'));
 });
 
 describe('A configuration path as text', () => {
@@ -179,12 +180,19 @@ describe('encodedPath with several names', () => {
   it('encodedPath encodes each name as one segment', () => {
     expect(encodedPath`/a/${'b/c'}/d/${'.e'}`).toBe('/a/b%2Fc/d/%2Ee');
     expect(encodedPath`/a`).toBe('/a');
+    for (const name of ['a..b', '...', '..up/x', 'CORP\\.doe', '%2e%2e'])
+      expect(encodedPath`/a/${name}`).toBe(`/a/${encodePathSegment(name)}`);
   });
 
   it.each<[string, string]>([
     ['', 'A name is empty: the request would go to all of them.'],
     ['.', 'The name "." cannot be sent: in a URL it means another path.'],
     ['..', 'The name ".." cannot be sent'],
+    ['../active-users?all', 'The name "../active-users?all" cannot be sent'],
+    ['a/../../b', 'The name "a/../../b" cannot be sent'],
+    ['a\\..\\b', 'cannot be sent'],
+    ['a/.', 'cannot be sent'],
+    ['..;x/y', 'cannot be sent'],
   ])('encodedPath rejects the name "%s"', (name, words) => expect(getThrownError(() => encodedPath`/a/${name}`)?.message).toContain(words));
 });
 
@@ -288,7 +296,7 @@ describe('A request path as sent', () => {
     ];
     simulator.requests.length = 0;
     for (const path of paths) expect((await gateway.run('config.get', { path })).data).toMatchObject({ name });
-    expect(new Set(listRequestLines(simulator))).toEqual(new Set([`GET ${USER_ROLES_PATH}/${encodeSegment(name)}`]));
+    expect(new Set(listRequestLines(simulator))).toEqual(new Set([`GET ${USER_ROLES_PATH}/${encodePathSegment(name)}`]));
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
@@ -311,5 +319,16 @@ describe('A request path as sent', () => {
       expect(error.cause).toMatchObject({ ok: false, requests: 0, logins: 0, status: null });
     }
     expect(simulator.requests).toEqual([]);
+  });
+});
+
+describe('a path in a sentence', () => {
+  it.each([
+    ['/api/v1/configuration/users/user-roles/user-role/Night%20shift', 'users/user-roles/user-role/Night shift'],
+    ['/api/v1/license/%E4', 'license/%E4'],
+    ['users/user-roles/user-role/Night%20shift', 'users/user-roles/user-role/Night%20shift'],
+    ['j.doe', 'j.doe'],
+  ])('the path %s is shown as %s', (path, shown) => {
+    expect(toReadablePath(path)).toBe(shown);
   });
 });

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/model/error';
-import { Gateway } from '../../../src/gateway';
+import { Gateway } from '../../../src/gateway/gateway';
 import type { Settings } from '../../../src/model/settings';
 import {
   listRequests,
@@ -123,7 +123,7 @@ describe('Secrets that the appliance repeats', () => {
     expect(error.message).toContain('404');
   });
 
-  it('A one-time code that the appliance repeats is masked, alone and as a part of a credential', async () => {
+  it('a one-time code that the appliance repeats in a response is masked', async () => {
     let credential = '';
     const server = await startRawServer(
       (asked) => {

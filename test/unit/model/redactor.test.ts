@@ -36,7 +36,7 @@ describe('The redactor, for a secret that was escaped several times,', () => {
     expect(mask(`before ${form} after`, SECRET)).toBe('before •••• after');
   });
 
-  it('the redactor finds a secret written in hexadecimal digits of either case unless the secret is too short', () => {
+  it('the redactor finds the hexadecimal form of a secret, in upper and lower case, unless the secret is too short', () => {
     const digits = Buffer.from(SECRET).toString('hex');
     expect(mask(`was ${digits}, ${digits.toUpperCase()}.`, SECRET)).toBe('was ••••, ••••.');
     expect(mask('pin 31323334', '1234')).toBe('pin ••••');
@@ -263,7 +263,7 @@ it('the redactor masks secrets of settings in each form in which they are sent',
 });
 
 describe('A Redactor', () => {
-  it('A Redactor remembers the last eight session keys, and the secrets of the settings without limit', () => {
+  it('a Redactor masks the last eight session keys and all secrets of the settings', () => {
     const redactor = new Redactor().add('lasting-secret', '', undefined);
     for (let index = 1; index <= 9; index++) redactor.addTemporary(`passing-key-${index}`, `passing-key-${index}:`);
     expect(redactor.text('passing-key-1 passing-key-2 passing-key-9 lasting-secret')).toBe('passing-key-1 •••• •••• ••••');
@@ -392,21 +392,18 @@ describe('A Redactor', () => {
     expect(new Redactor().add(key).text(`it was ${key.toString()}`)).toBe('it was ••••');
   });
 
-  it.each([0, 1, 2, 3, 4])(
-    'a Redactor finds a long secret by its beginning, cut between whole characters, with %i characters before the secret',
-    (before) => {
-      for (const sign of ['ä', '€', '𝄞']) {
-        const secret = 'x'.repeat(before) + sign.repeat(600);
-        expect(new Redactor().add(secret).text(`it was ${secret}`)).toBe('it was ••••');
-        expect(new Redactor().add(Buffer.from(secret)).text(`it was ${secret}`)).toBe('it was ••••');
-        expect(new Redactor().add(secret).text(`it was ${Buffer.from(secret).toString('base64')}`)).toMatch(
-          /^it was ••••|^it was \S{0,6}••••/,
-        );
-        const half = secret.slice(0, 70).toWellFormed().slice(0, 64);
-        expect(new Redactor().add(secret).text(`it was ${half}…`)).toBe('it was ••••');
-      }
-    },
-  );
+  it.each([0, 1, 2, 3, 4])('a Redactor finds a long secret whose end is cut off, with %i characters before the secret', (before) => {
+    for (const sign of ['ä', '€', '𝄞']) {
+      const secret = 'x'.repeat(before) + sign.repeat(600);
+      expect(new Redactor().add(secret).text(`it was ${secret}`)).toBe('it was ••••');
+      expect(new Redactor().add(Buffer.from(secret)).text(`it was ${secret}`)).toBe('it was ••••');
+      expect(new Redactor().add(secret).text(`it was ${Buffer.from(secret).toString('base64')}`)).toMatch(
+        /^it was ••••|^it was \S{0,6}••••/,
+      );
+      const half = secret.slice(0, 70).toWellFormed().slice(0, 64);
+      expect(new Redactor().add(secret).text(`it was ${half}…`)).toBe('it was ••••');
+    }
+  });
 
   it('A Redactor searches for a whole secret of 512 characters, but only for the first 64 characters of a longer one', () => {
     const whole = 'abcdefgh'.repeat(64);

@@ -5,20 +5,20 @@ import { parseInput } from '../../../src/model/input';
 import {
   containsColon,
   isValidConnections,
-  isOutOfRange,
+  isNumberOutOfRange,
   isValidRate,
   isValidTimeout,
   isValidWaiting,
-  matchesRule,
-  requiredCredentials,
-  parsePins,
+  matchesTextFormat,
+  listRequiredCredentials,
+  parseIdentityPins,
   parsePercentage,
   findUrlFault,
-  type TextRule,
+  type TextFormat,
 } from '../../../src/model/rules';
 
 /** What a text under each rule may be, what it may not, and what is said then: the same at run time as in the dialog. */
-const TEXTS: Readonly<Record<TextRule, { good: string[]; bad: string[]; wanted: string }>> = {
+const TEXTS: Readonly<Record<TextFormat, { good: string[]; bad: string[]; wanted: string }>> = {
   ipv4: {
     good: ['192.0.2.10', '0.0.0.0'],
     bad: ['10.0.0.999', '10.0.0', '10.0.0.1.', '010.0.0.1', '2001:db8::1', 'host', ' 10.0.0.1', '1.2.3.4.5'],
@@ -58,7 +58,7 @@ it('Each validation rule is used by a field', () => {
 describe.each(ruled)('The rule of $field of $name', ({ operation, field, rule }) => {
   const input = (text: string): Record<string, unknown> => ({ ...operation.example.input, [field]: text });
 
-  it.each(TEXTS[rule].good)('a field with a format accepts %j', (text) => {
+  it.each(TEXTS[rule].good)('the format of a text field accepts %j', (text) => {
     expect(parseInput(operation, input(text))).toMatchObject({ [field]: text });
   });
 
@@ -79,9 +79,9 @@ describe.each(ruled)('The rule of $field of $name', ({ operation, field, rule })
 
 describe('The same rules in a dialog', () => {
   it('the validation rules of dialogs read an amount as a count or a percentage', () => {
-    for (const text of ['1', ' 7 ', '10%', '0.000001 %', ' 100% ']) expect(matchesRule('amount', text), text).toBe(true);
+    for (const text of ['1', ' 7 ', '10%', '0.000001 %', ' 100% ']) expect(matchesTextFormat('amount', text), text).toBe(true);
     for (const text of ['', ' ', '0', '-1', '2.5', 'x', '0%', '100.1%', '1000%', '.5%', '%', '10% of all', 'about 10%'])
-      expect(matchesRule('amount', text), text).toBe(false);
+      expect(matchesTextFormat('amount', text), text).toBe(false);
     expect([parsePercentage('0.55 %'), parsePercentage(' 7% '), parsePercentage('7'), parsePercentage('101%')]).toEqual([
       0.55,
       7,
@@ -124,26 +124,27 @@ describe('The same rules in a dialog', () => {
   });
 
   it('the validation rules of dialogs limit the numbers of fields', () => {
-    const out = (range: 'count' | 'positive' | undefined): unknown[] => [0, 0.5, 1, 2, -1].filter((value) => isOutOfRange(range, value));
+    const out = (range: 'count' | 'positive' | undefined): unknown[] =>
+      [0, 0.5, 1, 2, -1].filter((value) => isNumberOutOfRange(range, value));
     expect(out('count')).toEqual([0, 0.5, -1]);
     expect(out('positive')).toEqual([0, -1]);
     expect(out(undefined)).toEqual([]);
-    expect(isOutOfRange('count', '2')).toBe(true);
+    expect(isNumberOutOfRange('count', '2')).toBe(true);
   });
 
   it('the validation rules of dialogs know the required credentials of each login type', () => {
     const account = ['username', 'password'];
-    expect(requiredCredentials('key', 'totp')).toEqual(['apiKey']);
-    expect(requiredCredentials('realm', 'none')).toEqual(account);
-    expect(requiredCredentials('realm', undefined)).toEqual(account);
-    expect(requiredCredentials('realm', 'password')).toEqual([...account, 'secondPassword']);
-    expect(requiredCredentials('realm', 'totp')).toEqual([...account, 'totpSecret']);
-    expect(requiredCredentials('legacy', 'totp')).toEqual(account);
+    expect(listRequiredCredentials('key', 'totp')).toEqual(['apiKey']);
+    expect(listRequiredCredentials('realm', 'none')).toEqual(account);
+    expect(listRequiredCredentials('realm', undefined)).toEqual(account);
+    expect(listRequiredCredentials('realm', 'password')).toEqual([...account, 'secondPassword']);
+    expect(listRequiredCredentials('realm', 'totp')).toEqual([...account, 'totpSecret']);
+    expect(listRequiredCredentials('legacy', 'totp')).toEqual(account);
     expect([containsColon('a:b'), containsColon('ab'), containsColon(undefined)]).toEqual([true, false, false]);
   });
 
   it('the validation rules of dialogs read several pins in upper or lower case with any separator', () => {
-    expect(parsePins(' a1b2, C3;d4\n ,e5 ')).toEqual(['A1B2', 'C3', 'D4', 'E5']);
-    expect(parsePins(' ,; ')).toEqual([]);
+    expect(parseIdentityPins(' a1b2, C3;d4\n ,e5 ')).toEqual(['A1B2', 'C3', 'D4', 'E5']);
+    expect(parseIdentityPins(' ,; ')).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Redactor } from '../../../src/model/redaction';
-import { listLeafTexts, isSecretPair, findSecrets, findInputSecrets } from '../../../src/model/secrets';
+import { listLeafTexts, isSecretNameValuePair, findSecrets, findInputSecrets } from '../../../src/model/secrets';
 import { contentField, requiredField, textField, type Fields } from '../../../src/model/operation';
 
 describe('Masking of secrets', () => {
@@ -131,7 +131,7 @@ describe('isSecretName', () => {
     'hash',
   ])('isSecretName returns false for %s', (name) => expect(new Redactor().value({ [name]: 'shown' })).toEqual({ [name]: 'shown' }));
 
-  it('isSecretName ignores values that reveal nothing, such as an empty text or "off"', () => {
+  it('isSecretName ignores values that reveal nothing, such as an empty text or the word off', () => {
     const value = { password: '', token: null, secret: false };
     expect(new Redactor().value(value)).toEqual(value);
   });
@@ -193,7 +193,9 @@ describe('A pair of name and value', () => {
     [{ title: 'password' }, false],
     [{ name: ['password'] }, false],
     [{}, false],
-  ])('isSecretPair recognizes a pair of name and value: %j', (pair, named) => expect(isSecretPair(pair as never)).toBe(named));
+  ])('isSecretNameValuePair recognizes a pair of name and value: %j', (pair, named) =>
+    expect(isSecretNameValuePair(pair as never)).toBe(named),
+  );
 
   it('in a pair of name and value, only the value is secret', () => {
     const body = { name: 'api-key', value: 'one', 'value-text': 'two', revalue: 'three', other: 'four', inner: { value: 'five' } };

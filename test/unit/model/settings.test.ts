@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Gateway } from '../../../src/gateway';
+import { Gateway } from '../../../src/gateway/gateway';
 import { checkSettings, type Settings } from '../../../src/model/settings';
 import { redactSettings } from '../../../src/model/redacted-settings';
 import { getThrownError } from '../../helpers/simulated-appliance';
@@ -7,7 +7,7 @@ import { getThrownError } from '../../helpers/simulated-appliance';
 const base: Settings = { url: 'https://vpn.example.com', realm: 'Admin Users', username: 'admin', password: 'secret' };
 
 describe('checkSettings', () => {
-  it('checkSettings fills in defaults', () => {
+  it('checkSettings returns the defaults of settings that are not set', () => {
     expect(checkSettings(base)).toMatchObject({
       name: 'vpn.example.com',
       login: 'realm',

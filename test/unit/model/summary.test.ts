@@ -12,7 +12,7 @@ import {
   defineOperation,
   pathField,
   requiredField,
-  subjectField,
+  payloadField,
   textField,
   type Operation,
 } from '../../../src/model/operation';
@@ -26,7 +26,7 @@ const ROLE = 'users/user-roles/user-role/Users';
 const USERS = { server: 'System Local', username: 'j.doe' };
 
 describe('The summary of a run', () => {
-  it('A run summary counts the items, and those that did not exist any more', async () => {
+  it('a run summary counts the items, including those that no longer existed', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const ids = readSessionIds((await gateway.run('sessions.list')).data).slice(0, 3);
     const planned = await gateway.run('sessions.kill', { 'session-id': ids }, { dryRun: true });
@@ -81,9 +81,9 @@ describe('The summary of a run', () => {
       'config.ensure-all',
       { resources: [{ path: ROLE, body: { description: 'x' } }] },
       false,
-      `1 of 1 resources have the given fields: ${ROLE}.`,
+      `1 of 1 resources match the desired state: ${ROLE}.`,
     ],
-    ['config.ensure-all', { resources: [{ path: ROLE, body: { name: 'Users' } }] }, true, 'All resources already have the given fields.'],
+    ['config.ensure-all', { resources: [{ path: ROLE, body: { name: 'Users' } }] }, true, 'All resources already match the desired state.'],
     [
       'users.ensure',
       { server: 'System Local', username: 'contractor1', fullname: 'X' },
@@ -112,12 +112,12 @@ describe('The summary of a run', () => {
     expect(envelope.summary).toBe(summary.replace('HOST', envelope.appliance));
   });
 
-  it('A run summary says whether a journal is complete and what was undone', async () => {
+  it('the run summary of a journal operation says whether the journal is complete, or what was undone', async () => {
     const { gateway, journal } = await startWithJournal();
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is intact. Entries: 1, files: 1.');
     const planned = await gateway.run('journal.undo', { id: envelope.journal }, { dryRun: true });
-    expect(planned.envelope.summary).toBe('Would undo writes with one request.');
+    expect(planned.envelope.summary).toBe('Would undo writes with one request. For: users/user-roles/user-role/Users.');
     expect((await gateway.run('journal.undo', { id: envelope.journal })).envelope.summary).toMatch(/^Undid 1 of 1 writes: \S+\.$/);
     const [name = ''] = listJournalFiles(journal);
     writeFileSync(join(journal, name), readFileSync(join(journal, name), 'utf8').replace('"ok":true', '"ok":null'));
@@ -257,7 +257,7 @@ describe('A summary sentence', () => {
         told({
           input,
           many: { total: names.length, ok: names.length, failed: 0, results: names.map(item) },
-          operation: operation({ fields: { who: subjectField(textField('Who', '')) } }),
+          operation: operation({ fields: { who: payloadField(textField('Who', '')) } }),
           mask: (words) => words.replace('hidden', '••••'),
         }),
         defaultTranslate,
@@ -273,7 +273,7 @@ describe('A summary sentence', () => {
     ).toBe('Do it: 1 of 1 done.');
   });
 
-  it('a summary sentence names what was compared with, an end time, and a certificate that is served', () => {
+  it('a summary sentence can name the reference of a comparison, an end time, and a served certificate', () => {
     const own = (more: Partial<Operation>, rest: Partial<SummaryInput>): string =>
       createSummary(told({ changed: null, operation: operation(more), ...rest }), defaultTranslate);
     const compare = { ...operations.get('snapshot.compare') } as Operation;
@@ -325,9 +325,9 @@ describe('A summary sentence', () => {
     const input = { guard: 'g', flag: true, secret: 's', first: 'f', second: 'one', place: ['a', 'b'], who: 'w' };
     expect(titleWith(input)).toBe('Do it (f)');
     expect(titleWith({ ...input, first: '' })).toBe('Do it (one)');
-    expect(titleWith(input, { ...fields, place: subjectField(fields.place) })).toBe('Do it (a/b)');
-    expect(titleWith(input, { ...fields, who: subjectField(fields.who) })).toBe('Do it (w)');
-    expect(titleWith({ ...input, who: ['x', { username: 'y' }] }, { ...fields, who: subjectField(fields.who) })).toBe('Do it (x, y)');
+    expect(titleWith(input, { ...fields, place: payloadField(fields.place) })).toBe('Do it (a/b)');
+    expect(titleWith(input, { ...fields, who: payloadField(fields.who) })).toBe('Do it (w)');
+    expect(titleWith({ ...input, who: ['x', { username: 'y' }] }, { ...fields, who: payloadField(fields.who) })).toBe('Do it (x, y)');
     expect(titleWith({})).toBe('Do it');
   });
 

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { MAX_COPIES } from '../../../src/rehearsal/rehearsal';
+import { MAX_REHEARSAL_COPIES } from '../../../src/rehearsal/rehearsal';
 import { checkConformance } from '../../../src/conformance';
 import { prepareRehearsal, startCopiesHere } from '../../helpers/rehearsal';
 import { expectFailure, gatewayFor, settingsFor, USER_ROLES_PATH, type AnyGateway } from '../../helpers/simulated-appliance';
@@ -78,7 +78,7 @@ describe('a rehearsal', () => {
     expect((await gateway.run('journal.list')).data).toHaveLength(1);
   });
 
-  it('journal.undo does not undo an entry of a rehearsal at the appliance, also if somebody moved it into its journal', async () => {
+  it('journal.undo does not undo a rehearsal entry at the real appliance, even if somebody moved it into its journal', async () => {
     const { real, folder } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     const journal = join(createTemporaryFolder(), 'journal');
     mkdirSync(journal);
@@ -174,10 +174,10 @@ describe('a rehearsal', () => {
     expect(error).toMatchObject({ code: 'BAD_CONFIG' });
   });
 
-  it(`a rehearsal with more than ${MAX_COPIES} copies fails with LIMIT`, async () => {
+  it(`a rehearsal with more than ${MAX_REHEARSAL_COPIES} copies fails with LIMIT`, async () => {
     const { folder } = await prepareRehearsal((simulator) => gatewayFor(simulator));
     startCopiesHere();
-    const gateways = Array.from({ length: MAX_COPIES + 1 }, (_, index) =>
+    const gateways = Array.from({ length: MAX_REHEARSAL_COPIES + 1 }, (_, index) =>
       gatewayFor({ url: `https://vpn-${index}.example` }, { rehearsal: folder }),
     );
     const codes: string[] = [];
@@ -188,7 +188,7 @@ describe('a rehearsal', () => {
           ({ code }: { code: string }) => code,
         ),
       );
-    expect(codes.filter((code) => code === 'ok')).toHaveLength(MAX_COPIES);
+    expect(codes.filter((code) => code === 'ok')).toHaveLength(MAX_REHEARSAL_COPIES);
     expect(codes.at(-1)).toBe('LIMIT');
   });
 });

@@ -87,7 +87,7 @@ describe('OperationContext', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it('OperationContext has the diagnostics of a support bundle', async () => {
+  it('OperationContext provides the diagnostics for a support bundle', async () => {
     const call = createRunContext(await answering());
     await call.read({ method: 'GET', path: PATH });
     expect(call.counters.requests.get('GET')?.codes.get(200)).toEqual({ n: 1 });
@@ -298,7 +298,7 @@ describe('Parts of a stream', () => {
 });
 
 describe('runExclusive', () => {
-  it('runExclusive excludes other runs at the appliance until no sent request can take effect, but a dry run does not wait', async () => {
+  it('runExclusive holds a lock until the appliance has processed every sent request, and a dry run takes no lock', async () => {
     const exclusive = vi.spyOn(processCoordination, 'runExclusive');
     onTestFinished(() => exclusive.mockRestore());
     const signal = new LightAbortController();

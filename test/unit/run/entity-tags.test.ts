@@ -44,7 +44,7 @@ describe('an appliance that sends ETags', () => {
     expect((await gateway.run('config.update', { path: `${ROLE}/description`, body: { description: 'x' } })).envelope.ok).toBe(true);
   });
 
-  it('without ETags, no other write is lost except between the last read and the write', async () => {
+  it('without ETags, the write of another client is lost only between the last read and the write', async () => {
     const { gateway, setByOther, listTags } = await startTagged(false);
     await gateway.run('config.ensure', { path: ROLE, body: { description: 'mine' } }, { beforeWrite: setByOther });
     expect(listTags()).toEqual([undefined]);
@@ -81,7 +81,7 @@ describe('an appliance that sends another ETag in each response', () => {
     expect(simulator.requests.filter(({ headers }) => headers['if-match'] !== undefined)).toEqual([]);
   });
 
-  it('an appliance with another ETag in each response refuses one write after a single read, and none after that', async () => {
+  it('an appliance that sends a new ETag in each response refuses only the first write that follows a single read', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { etags: true, etagPerResponse: true } });
     const input = { ...USER, more: { fullname: 'New', enabled: 'false' } };
     const error = await expectFailure(gateway.run('users.update', input));

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { rootCertificates } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Gateway } from '../../../src/gateway';
+import { Gateway } from '../../../src/gateway/gateway';
 import { RateLimiter } from '../../../src/http/rate-limiter';
 import { getProcessMap } from '../../helpers/reset-process-state';
 import { LightAbortController } from '../../../src/model/abort';

@@ -18,7 +18,7 @@ import {
   settingsFor,
   listWriteLines,
 } from '../../helpers/simulated-appliance';
-import { Gateway } from '../../../src/gateway';
+import { Gateway } from '../../../src/gateway/gateway';
 import { runOnMany, type RunOnManyOptions, type RunOnManyOutcome } from '../../../src/inventory/run-on-many';
 import { safeMessage } from '../../../src/model/safe-message';
 import { eventually } from '../../helpers/eventually';
@@ -164,7 +164,7 @@ describe('A forbidden write', () => {
     if (refusal) expect(refusal).toMatchObject({ code: 'LIMIT', details: { sent: false } });
   });
 
-  it('the permission of the appliance is checked for each write of an operation separately', () => {
+  it('the setting permissions is checked for each write of an operation', () => {
     expect(createPermissionCheck('full')).toBeUndefined();
     const refusals = (['read-only', 'no-destroy'] as const).map((permissions) =>
       (['PUT', 'DELETE'] as const).map(

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Gateway } from '../../../src/gateway';
+import { Gateway } from '../../../src/gateway/gateway';
 import { SessionApiKey } from '../../../src/login/pending-login';
 import { LightAbortController } from '../../../src/model/abort';
 import { IdentityPin } from '../../../src/run/identity-pin';

@@ -3,9 +3,9 @@ import { ResponseBody } from '../../../src/http/response-body';
 import type { Reply } from '../../../src/http/exchange';
 import type { ErrorCode } from '../../../src/model/error-codes';
 import type { GatewayError } from '../../../src/model/error';
-import { AnyResponse } from '../../../src/run/any-response';
+import { AnyResponseCollector } from '../../../src/run/any-response';
 import {
-  isForbiddenWithoutResult,
+  isForbiddenWithoutEnvelope,
   createUnexpectedContentError,
   readDocument,
   readWriteResult,
@@ -79,7 +79,7 @@ describe('An error status', () => {
     ['401', 401, '', false],
     ['404', 404, '<html>', false],
   ])('status %s can mean an expired key: %s', (_what, status, body, bare) => {
-    expect(isForbiddenWithoutResult(reply(status, body))).toBe(bare);
+    expect(isForbiddenWithoutEnvelope(reply(status, body))).toBe(bare);
   });
 });
 
@@ -184,7 +184,7 @@ describe('A message named by the interface', () => {
 });
 
 describe('readAny', () => {
-  const streamed = (body: string | Buffer, contentType: string, answer = new AnyResponse()): [AnyResponse, Reply] => {
+  const streamed = (body: string | Buffer, contentType: string, answer = new AnyResponseCollector()): [AnyResponseCollector, Reply] => {
     answer.write(Buffer.from(body));
     return [answer, { ...reply(200, '', contentType), streamed: true }];
   };
@@ -192,7 +192,7 @@ describe('readAny', () => {
     const [answer, whole] = streamed(body, contentType);
     const value = answer.readBody(whole);
     // The transport keeps JSON by itself.
-    expect(new AnyResponse().readBody(reply(200, body, contentType))).toEqual(value);
+    expect(new AnyResponseCollector().readBody(reply(200, body, contentType))).toEqual(value);
     return value;
   };
 
@@ -281,7 +281,7 @@ describe('readAny', () => {
 
   it('readAny returns up to 16 MiB, although each chunk is valid only during its call', () => {
     const failures: GatewayError[] = [];
-    const answer = new AnyResponse();
+    const answer = new AnyResponseCollector();
     expect(answer.isBuffering).toBe(true);
     answer.start(undefined, { pause: () => undefined, resume: () => undefined, fail: (error) => failures.push(error) });
     const chunk = Buffer.alloc(4 * 1024 * 1024, 'x');

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createEmptyMessageLists, currentIsoTime } from '../../../src/model/envelope';
+import { createEmptyMessageLists, getCurrentIsoTime } from '../../../src/model/envelope';
 import type { ErrorCode } from '../../../src/model/error-codes';
 import { asGatewayError, badInput, GatewayError, type GatewayErrorDetails } from '../../../src/model/error';
 import type { JsonObject } from '../../../src/model/json';
@@ -59,10 +59,10 @@ describe('A new envelope', () => {
     onTestFinished(() => void vi.useRealTimers());
     const written = vi.spyOn(Date.prototype, 'toISOString');
     onTestFinished(() => written.mockRestore());
-    expect([currentIsoTime(), currentIsoTime(), currentIsoTime()]).toEqual(new Array(3).fill('2026-11-22T08:00:00.123Z'));
+    expect([getCurrentIsoTime(), getCurrentIsoTime(), getCurrentIsoTime()]).toEqual(new Array(3).fill('2026-11-22T08:00:00.123Z'));
     expect(written).toHaveBeenCalledTimes(1);
     vi.setSystemTime(at + 1);
-    expect(currentIsoTime()).toBe('2026-11-22T08:00:00.124Z');
+    expect(getCurrentIsoTime()).toBe('2026-11-22T08:00:00.124Z');
     const [one, other] = [createEmptyMessageLists(), createEmptyMessageLists()];
     one.info.push({ message: 'x' });
     expect(other).toEqual({ info: [], warnings: [], errors: [] });

@@ -6,7 +6,7 @@ import type { RunContextOptions, RunContext } from '../../../src/run/run-context
 import { operations } from '../../../src/areas';
 import { parseInput } from '../../../src/model/input';
 import type { PendingWrite } from '../../../src/run/pending-write';
-import { Gateway, type RunOutcome, type RunOptions } from '../../../src/gateway';
+import { Gateway, type RunOutcome, type RunOptions } from '../../../src/gateway/gateway';
 import type { Envelope } from '../../../src/model/envelope';
 import { GatewayError } from '../../../src/model/error';
 import { MASK } from '../../../src/model/redaction';
@@ -60,7 +60,7 @@ describe('envelope.request', () => {
     expect(envelope.request).toEqual({ method: 'POST', path: '/api/v1/system/maintenance/export-xml' });
   });
 
-  it('envelope.request keeps its own status: an interrupted write does not get the status of an earlier read', async () => {
+  it('envelope.request of an interrupted write does not have the status of an earlier read', async () => {
     const server = await startRawServer(({ method }, socket) =>
       method === 'GET' ? httpResponse(200, '{"username":"j"}') : void socket.destroy(),
     );
@@ -106,7 +106,7 @@ describe('envelope.changed', () => {
 });
 
 describe('RunOutcome.many', () => {
-  it('RunOutcome.many depends on the operation, not on the content of the result', async () => {
+  it('RunOutcome.many is null for an operation on one item, even if its data looks like a list of results', async () => {
     const server = await startRawServer(() => httpResponse(200, JSON.stringify({ total: 5, ok: 1, failed: 4, results: [] })));
     const { envelope, many, data } = await gatewayFor(server).run('config.get', { path: ROLE });
     expect(envelope.ok).toBe(true);
@@ -279,7 +279,7 @@ describe('Every write', () => {
     expect(call.cachedRead(PATH)).toBeUndefined();
   });
 
-  it('each kind of write, run on its own, causes exactly one request', async () => {
+  it('each kind of write sends exactly one request', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.requests.length = 0;
@@ -305,7 +305,7 @@ describe('Input from a script', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('Input from a script may spell a boolean in any way', async () => {
+  it('Input from a script may contain booleans as text in any case', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const inputs = {
       server: 'System Local',

@@ -119,7 +119,7 @@ describe('Sending a write', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('a write uses the given path, query and body', async () => {
+  it('a write sends the given path, query and body', async () => {
     const { server, call } = await sending();
     await call.write({ ...PUT, query: { a: 'b c' } });
     await call.write({ ...PUT, rawQuery: 'a=%41' });

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { TreeComparison } from '../../../src/change/compare';
-import type { Gateway } from '../../../src/gateway';
+import type { Gateway } from '../../../src/gateway/gateway';
 import { GatewayError } from '../../../src/model/error';
 import type { Simulator } from '../../../src/simulator';
 import {
@@ -180,7 +180,7 @@ describe('snapshot.compare with a snapshot', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('snapshot.compare uses the folder of the dialog although the payload holds something else', async () => {
+  it('snapshot.compare uses the folder of the dialog, even if the payload contains another value', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const taken = await writeSnapshot(gateway, folder);
@@ -211,7 +211,7 @@ describe('snapshot.compare with another appliance', () => {
     return { one, two, second, gateway: gatewayFor(one, { name: 'vpn-1' }, { resolveAppliance }) };
   }
 
-  it('snapshot.compare with another appliance reports what was changed on one of the two', async () => {
+  it('snapshot.compare of two appliances reports changes that were made on only one of them', async () => {
     const { one, two, gateway } = await both();
     expect(await compare(gateway, { other: 'vpn-2' })).toMatchObject({ equal: true });
     drift(one);

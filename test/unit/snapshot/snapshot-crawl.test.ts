@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/model/error';
 import { crawlConfiguration } from '../../../src/snapshot/crawl';
 import { IgnoreRules } from '../../../src/snapshot/ignore-rules';
-import { readSerializedTree } from '../../../src/snapshot/read-serialized-tree';
+import { readConfigurationTexts } from '../../../src/snapshot/read-configuration-texts';
 import { takeSnapshot, type Snapshot } from '../../../src/snapshot/take';
 import { expectFailure, gatewayFor } from '../../helpers/simulated-appliance';
 import { createRunContext } from '../../helpers/call';
@@ -34,7 +34,7 @@ async function taken(tree: ServedTree, input: object = {}) {
 }
 
 describe('a crawl of links', () => {
-  it('a crawl follows each link once at any depth, and leaves out resources that contain nothing but links', async () => {
+  it('a crawl follows each link once, at any depth, and returns only resources that contain more than links', async () => {
     const { places, ...rest } = await taken({
       '': { a: linkTo('/a'), list: [linkTo('/b'), { name: 'c', ...linkTo('/c') }], self: linkTo('') },
       '/a': { x: 1, back: linkTo(''), other: linkTo('/b/') },
@@ -178,10 +178,10 @@ describe('a crawl during deletions', () => {
     };
   };
 
-  it('a crawl drops everything below a resource that was deleted meanwhile', async () => {
+  it('a crawl removes a deleted resource and everything below it from its result', async () => {
     const { places, envelope } = await taken(vanishing(), { path: 'a' });
     expect([places, envelope.missing]).toEqual([{ '/a/s': { s: 1 }, '/a/pp': { v: 1 } }, undefined]);
-    const texts = await readSerializedTree({ path: 'a' }, undefined, createRunContext(await serveTree(vanishing())));
+    const texts = await readConfigurationTexts({ path: 'a' }, undefined, createRunContext(await serveTree(vanishing())));
     expect([...texts.resources].map((one) => one.join(' ')).toSorted()).toEqual([`${T}/a/pp {"v":1}`, `${T}/a/s {"s":1}`]);
     const folder = createTemporaryFolder();
     const server = await serveTree(vanishing());

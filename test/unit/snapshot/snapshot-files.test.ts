@@ -9,7 +9,7 @@ import { toFileSegments } from '../../../src/snapshot/resource-file-names';
 import { SnapshotFolder } from '../../../src/snapshot/snapshot-folder';
 import { serializeManifest, type SnapshotManifest } from '../../../src/snapshot/manifest';
 import { DependencyScheduler } from '../../../src/snapshot/dependency-scheduler';
-import { HOST_HASH } from '../../../src/files/atomic-file';
+import { HOST_NAME_HASH } from '../../../src/files/atomic-file';
 import { expectFailure } from '../../helpers/simulated-appliance';
 import { withPatchedFileHandles } from '../../helpers/journal';
 import { listFiles, SNAPSHOT_MANIFEST_FILE } from '../../helpers/snapshot';
@@ -36,7 +36,7 @@ function folderOf(files: Record<string, string> = {}, more: Partial<SnapshotMani
 }
 
 describe('SnapshotFolder', () => {
-  it('SnapshotFolder writes only files that differ, and reports added, changed or same', async () => {
+  it('SnapshotFolder writes only files that differ, and returns added, changed or same', async () => {
     const folder = folderOf({ 'users/x.json': '{}\r\n', 'users/y.json': '{\r\n  "a": 1\r\n}\r\n' });
     const open = await SnapshotFolder.open(folder);
     let synced = 0;
@@ -128,8 +128,8 @@ describe('SnapshotFolder', () => {
       'users/un%~named.json',
     ];
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
-    const partials = [`users/a%20b/c.json.${HOST_HASH}-${ended}-1.partial`, `users/y.json.${HOST_HASH}-${ended}-1.partial`];
-    const foreign = [`other/x.json.${HOST_HASH}-${ended}-1.partial`, `users/z.json.${HOST_HASH}-${process.ppid}-1.partial`];
+    const partials = [`users/a%20b/c.json.${HOST_NAME_HASH}-${ended}-1.partial`, `users/y.json.${HOST_NAME_HASH}-${ended}-1.partial`];
+    const foreign = [`other/x.json.${HOST_NAME_HASH}-${ended}-1.partial`, `users/z.json.${HOST_NAME_HASH}-${process.ppid}-1.partial`];
     const files = Object.fromEntries([...ours, named, ...others, ...partials, ...foreign].map((name) => [name, '{}']));
     const folder = folderOf(files, { roots: ['users', 'system'], names: { [named]: toPath('users/long') } });
     mkdirSync(join(folder, 'users/folder.json'));

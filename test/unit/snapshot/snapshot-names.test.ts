@@ -1,7 +1,7 @@
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodeSegment } from '../../../src/model/path';
+import { encodePathSegment } from '../../../src/model/path';
 import { compileWildcard } from '../../../src/change/field-patterns';
 import { IgnoreRules } from '../../../src/snapshot/ignore-rules';
 import { findCaseCollisions, toFileSegments, parseFileSegments } from '../../../src/snapshot/resource-file-names';
@@ -17,7 +17,7 @@ import {
 } from '../../helpers/snapshot';
 
 const NONE = new Set<string>();
-const toPath = (...names: string[]): string => joinResourcePath(names.map(encodeSegment));
+const toPath = (...names: string[]): string => joinResourcePath(names.map(encodePathSegment));
 const file = (...names: string[]): string => toFileSegments(toPath(...names), NONE).join('/');
 
 describe('the file name of a resource', () => {

@@ -18,13 +18,13 @@ import {
   readSnapshotManifest,
   type SnapshotManifest,
 } from '../../../src/snapshot/manifest';
-import { findCaseCollisions, toFileSegments, parseFileSegments, hasRecoverablePath } from '../../../src/snapshot/resource-file-names';
+import { findCaseCollisions, toFileSegments, parseFileSegments, isPathInFileName } from '../../../src/snapshot/resource-file-names';
 import { splitResourcePath } from '../../../src/model/path';
 import { isPathWithin, normalizePath } from '../../../src/snapshot/resource-path';
 import { createMessageReference } from '../../../src/snapshot/comparison-reference';
 import { isEmptyResource, canonicalizeResource, separateLinks, toResourceFileText } from '../../../src/snapshot/resource';
 import { formatComparison } from '../../../src/snapshot/diff-text';
-import { compareSerializedTrees } from '../../../src/snapshot/serialized-tree';
+import { compareConfigurationTexts } from '../../../src/snapshot/configuration-texts';
 import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
 
 const ROOT = CONFIGURATION_ROOT;
@@ -39,7 +39,7 @@ describe('the path of a resource', () => {
     expect([splitResourcePath(ROOT), splitResourcePath(toPath('a/b%20c'))]).toEqual([[], ['a', 'b%20c']]);
   });
 
-  it('isPathWithin compares whole segments of two paths', () => {
+  it('isPathWithin compares two paths segment by segment', () => {
     expect([
       isPathWithin('/a/b', '/a'),
       isPathWithin('/a', '/a'),
@@ -242,7 +242,7 @@ describe('formatComparison', () => {
   });
 });
 
-it('compareSerializedTrees lists differences in order and skips unreadable resources', () => {
+it('compareConfigurationTexts lists differences in order and skips unreadable resources', () => {
   const texts = (resources: Record<string, unknown>, ...forbidden: string[]) => ({
     resources: new Map(
       Object.entries(resources).map(([name, value]) => [toPath(name), typeof value === 'string' ? value : JSON.stringify(value)]),
@@ -251,7 +251,7 @@ it('compareSerializedTrees lists differences in order and skips unreadable resou
   });
   const before = texts({ c: { x: 1 }, b: { x: 1 }, a: { x: 1 }, same: 'no JSON', 'f/in': { x: 1 }, bare: { list: [] } }, 'g');
   const after = texts({ d: { x: 1 }, b: { x: 2 }, a: { x: 3 }, same: 'no JSON', 'g/in': { x: 1 }, empty: {} }, 'f');
-  expect(compareSerializedTrees(before, after)).toEqual({
+  expect(compareConfigurationTexts(before, after)).toEqual({
     equal: false,
     added: [toPath('d')],
     removed: [toPath('c')],
@@ -260,7 +260,7 @@ it('compareSerializedTrees lists differences in order and skips unreadable resou
       { path: toPath('b'), field: '/x', before: 1, after: 2 },
     ],
   });
-  expect(compareSerializedTrees(texts({ a: { list: [] } }), texts({ a: { list: [1] } })).changed).toHaveLength(1);
+  expect(compareConfigurationTexts(texts({ a: { list: [] } }), texts({ a: { list: [1] } })).changed).toHaveLength(1);
 });
 
 describe('createMessageReference', () => {
@@ -395,7 +395,7 @@ describe('the safe file name of a segment', () => {
     expect(name('x'.repeat(181))).toMatch(/^x{164}%~[0-9a-f]{12}\.json$/);
     for (const before of [0, 1, 2])
       expect(name(`${'x'.repeat(before)}${'%C3%BC'.repeat(40)}`)).toMatch(/^x*(?:%[0-9A-F]{2})+%~[0-9a-f]{12}\.json$/);
-    expect([['a.json'], [`a%~${'0'.repeat(12)}.json`], ['a%~0', 'b.json']].map(hasRecoverablePath)).toEqual([true, false, false]);
+    expect([['a.json'], [`a%~${'0'.repeat(12)}.json`], ['a%~0', 'b.json']].map(isPathInFileName)).toEqual([true, false, false]);
   });
 
   it('the safe file name of a path segment can be parsed back, and other names are foreign', () => {

@@ -2,7 +2,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createMessageReference } from '../../../src/snapshot/comparison-reference';
-import { takeSnapshot, type FolderSnapshotResult } from '../../../src/snapshot/take';
+import { takeSnapshot, type SnapshotFolderResult } from '../../../src/snapshot/take';
 import { SYSTEM_INFORMATION_PATH, expectFailure, gatewayFor, asBulkResult } from '../../helpers/simulated-appliance';
 import { createRunContext } from '../../helpers/call';
 import { httpResponse, startRawServer } from '../../helpers/raw-server';
@@ -31,11 +31,11 @@ describe('snapshot.take', () => {
 
   it('snapshot.take keeps unreadable resources in the folder, and removes deleted ones', async () => {
     const folder = join(createTemporaryFolder(), 'new');
-    const take = async (tree: ServedTree, path = '/', more: object = {}): Promise<FolderSnapshotResult> =>
+    const take = async (tree: ServedTree, path = '/', more: object = {}): Promise<SnapshotFolderResult> =>
       (await takeSnapshot(
         { path, folder, ...more },
         createRunContext(await serveTree(tree), {}, { name: 'vpn-1' }),
-      )) as FolderSnapshotResult;
+      )) as SnapshotFolderResult;
     const whole: ServedTree = {
       '': { a: linkTo('/a'), b: linkTo('/b') },
       '/a': { x: linkTo('/a/x'), v: 1 },
@@ -261,7 +261,7 @@ describe('a reverted resource', () => {
     const { envelope, puts } = await reverted({ a: { v: 1, added: 2 }, 'a/b': { v: 1 } }, { a: { v: 1 }, 'a/b': { v: 1 } }, 'a');
     expect(puts).toEqual([]);
     expect(envelope.incomplete).toEqual([{ path: `${T}/a`, field: '/added' }]);
-    expect(envelope.summary).toBe('1 still different, 2 of 2 resources restored: /api/v1/configuration/a, /api/v1/configuration/a/b.');
+    expect(envelope.summary).toBe('1 still different, 2 of 2 resources restored: a, a/b.');
   });
 
   it('a reverted resource is written after its parent, and only if it differs', async () => {

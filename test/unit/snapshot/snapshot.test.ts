@@ -63,7 +63,7 @@ describe('snapshot.take into a message', () => {
     ['text', 'users/user-roles'],
     ['an href', `${CONFIGURATION_PATH}/users/user-roles/`],
     ['raw names', ['users', 'user-roles']],
-  ])('snapshot.take reads a part, given as %s', async (_kind, path) => {
+  ])('snapshot.take reads a part of the configuration whose path is %s', async (_kind, path) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { path: root, resources } = await readSnapshot(gateway, { path });
     expect(root).toBe(`${CONFIGURATION_PATH}/users/user-roles`);
@@ -141,7 +141,7 @@ describe('the crawl', () => {
     expect(await expectFailure(readSnapshot(gateway, { path: 'users/user-roles/user-role' }))).toMatchObject({ code: 'FORBIDDEN' });
   });
 
-  it('a crawl reads a list again if its links are gone, and finds new items', async () => {
+  it('a crawl reads a list again if its linked resources are gone, and finds the new items', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 60, vanishing: 7 } });
     const folder = createTemporaryFolder();
     const { envelope, data } = await gateway.run('snapshot.take', { path: 'users/resource-policies', folder });
@@ -239,7 +239,7 @@ describe('the crawl', () => {
     expect(listFiles(folder)).toEqual(before);
   });
 
-  it('the crawl uses all allowed connections at the same time', async () => {
+  it('a crawl uses all allowed connections at the same time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 100 } }, { connections: 5 });
     const isPolicy = ({ path }: { path: string }): boolean => path.includes('Policy%20');
     let release = (): void => undefined;

@@ -24,7 +24,7 @@ describe('Base64Check on bytes', () => {
     for (const pieces of [1, 4, 1 << 20]) expect(checkBinary(text, pieces)).toBe(`it is not base64: ${where}`);
   });
 
-  it('Base64Check requires a minimum length if the content is no ZIP, and a ZIP where only a ZIP is valid', () => {
+  it('Base64Check requires a ZIP where only a ZIP is valid, and otherwise a minimum length', () => {
     expect(checkBinary('U2FsdGVkX19hbmQgbW9y')).toBe('it is too short for one');
     expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==')).toBe('base64');
     expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==', 1 << 20, true)).toBe(
@@ -38,7 +38,7 @@ describe('Base64Check on bytes', () => {
     ['U2FsdGVkX19h\rbmQgbW9yZSBhbmQgbW9y\rZQ==', 'base64'],
     ['U2FsdGVkX19h \tbmQgbW9yZSBhbmQgbW9y\t\tZQ==', 'base64'],
     ['U2FsdGVkX19hbmQgbW9yZSBhbmQgbW9yZQ ==', 'base64'],
-  ])('Base64Check distinguishes base64 lines from words in %j', (text, expected) => expect(checkBinary(text)).toBe(expected));
+  ])('Base64Check does not treat words as base64 lines: %j', (text, expected) => expect(checkBinary(text)).toBe(expected));
 
   it('Base64Check decodes pieces of any size, with white space anywhere', () => {
     for (const pieces of [1, 3, 7, 100]) {

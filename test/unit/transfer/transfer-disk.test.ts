@@ -8,14 +8,14 @@ import { checkFolderWritable } from '../../../src/files/file-error';
 import { readJsonFile } from '../../../src/files/read-json-file';
 import { FileOutput } from '../../../src/transfer/outputs';
 import {
-  HOST_HASH,
+  HOST_NAME_HASH,
   isProcessAlive,
-  isOwnerGone,
-  findStalePartials,
+  isOwnerProcessGone,
+  findStalePartialFiles,
   AtomicFile,
-  removeStalePartials,
-  syncFolder,
-  parsePartialTarget,
+  removeStalePartialFiles,
+  syncFolderToDisk,
+  parsePartialFileTarget,
 } from '../../../src/files/atomic-file';
 import { retryWhileLocked, removeFile } from '../../../src/files/retry-locked';
 import { expectFailure } from '../../helpers/simulated-appliance';
@@ -121,15 +121,15 @@ describe('AtomicFile', () => {
     const target = join(place, 'x');
     const [first, second] = [await AtomicFile.create(target), await AtomicFile.create(target)];
     const [one, two] = [first, second].map(({ path }) => /^(.*)\.([0-9a-f]{8}-\d+)-(\d+)\.partial$/.exec(path));
-    expect([one?.[1], one?.[2], Number(two?.[3]) - Number(one?.[3])]).toEqual([target, `${HOST_HASH}-${process.pid}`, 1]);
+    expect([one?.[1], one?.[2], Number(two?.[3]) - Number(one?.[3])]).toEqual([target, `${HOST_NAME_HASH}-${process.pid}`, 1]);
     expect([first, second].map(({ path }) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
     await first.write(Buffer.from('abc'));
     await first.write(Buffer.from('def'));
     await first.close(true);
     await first.close(true);
     // Neither is stale, and the folder is clean.
-    await removeStalePartials(target);
-    expect([await findStalePartials(place), names(place).length]).toEqual([[], 2]);
+    await removeStalePartialFiles(target);
+    expect([await findStalePartialFiles(place), names(place).length]).toEqual([[], 2]);
     await first.commit();
     await first.discard();
     await second.discard();
@@ -151,8 +151,8 @@ describe('AtomicFile', () => {
       // The file, and the folder with its new name.
       expect([synced, readFileSync(join(place, 'x'), 'utf8')]).toEqual([durable ? 2 : 0, String(durable)]);
     }
-    await syncFolder(join(place, 'none'));
-    await withPatchedFileHandles({ sync: () => Promise.reject(fault('EINVAL')) }, () => syncFolder(place));
+    await syncFolderToDisk(join(place, 'none'));
+    await withPatchedFileHandles({ sync: () => Promise.reject(fault('EINVAL')) }, () => syncFolderToDisk(place));
     expect(listOpenFiles()).toEqual([]);
   });
 
@@ -179,26 +179,31 @@ describe('AtomicFile', () => {
     const place = createTemporaryFolder();
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
     const left = (who: string, target = 'x'): string => `${target}.${who}-1.partial`;
-    const mine = [left(`${HOST_HASH}-${ended}`), left(`${HOST_HASH}-${process.pid}`), left('0badcafe-1')];
+    const mine = [left(`${HOST_NAME_HASH}-${ended}`), left(`${HOST_NAME_HASH}-${process.pid}`), left('0badcafe-1')];
     const others = [
-      left(`${HOST_HASH}-${process.ppid}`),
+      left(`${HOST_NAME_HASH}-${process.ppid}`),
       left(`0badcafe-${ended}`),
       'x.partial',
       `${mine[0]}s`,
-      `x${HOST_HASH}-${ended}-1.partial`,
+      `x${HOST_NAME_HASH}-${ended}-1.partial`,
     ];
     for (const name of [...mine, ...others]) writeFileSync(join(place, name), '');
     const past = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
     utimesSync(join(place, left('0badcafe-1')), past(12.1), past(12.1));
     utimesSync(join(place, left(`0badcafe-${ended}`)), past(11.9), past(11.9));
     utimesSync(join(place, 'x.partial'), past(100), past(100));
-    expect((await findStalePartials(place)).toSorted()).toEqual(mine.toSorted());
-    writeFileSync(join(place, left(`${HOST_HASH}-${ended}`, 'y')), '');
-    await removeStalePartials(join(place, 'x'));
-    expect(names(place)).toEqual([...others, left(`${HOST_HASH}-${ended}`, 'y')].sort());
-    await removeStalePartials(join(place, 'none/x'));
-    expect([parsePartialTarget(mine[0] ?? ''), ...others.slice(2).map(parsePartialTarget)]).toEqual(['x', undefined, undefined, undefined]);
-    expect(await isOwnerGone(join(place, 'gone'), '0badcafe', 1)).toBe(false);
+    expect((await findStalePartialFiles(place)).toSorted()).toEqual(mine.toSorted());
+    writeFileSync(join(place, left(`${HOST_NAME_HASH}-${ended}`, 'y')), '');
+    await removeStalePartialFiles(join(place, 'x'));
+    expect(names(place)).toEqual([...others, left(`${HOST_NAME_HASH}-${ended}`, 'y')].sort());
+    await removeStalePartialFiles(join(place, 'none/x'));
+    expect([parsePartialFileTarget(mine[0] ?? ''), ...others.slice(2).map(parsePartialFileTarget)]).toEqual([
+      'x',
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(await isOwnerProcessGone(join(place, 'gone'), '0badcafe', 1)).toBe(false);
   });
 
   it('AtomicFile keeps partial files of a living process, even of another user', () => {

@@ -108,7 +108,7 @@ describe('readZipDirectory', () => {
     );
   });
 
-  it('readZipDirectory returns undefined when the ZIP64 record lies before the tail', () => {
+  it('readZipDirectory returns undefined if the given end of the file does not include the ZIP64 record', () => {
     const bytes = zipOf([{}], { wide: 'at' });
     expect(() => readZipDirectory(bytes.subarray(150), bytes.length)).toThrow('its directory is missing (ZIP64)');
   });

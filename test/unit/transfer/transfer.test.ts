@@ -157,7 +157,7 @@ describe('older releases', () => {
     expect(listRequestLines(simulator)).toEqual([`POST ${BINARY}`]);
   });
 
-  it('an export reports the first error if GET fails too, or the second error if it is more specific', async () => {
+  it('an export tries POST and then GET, and reports the more specific of two errors', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === BINARY, times: 2, status: 404 });
     expect((await expectFailure(gateway.run('transfer.export-binary'))).code).toBe('NOT_FOUND');
@@ -210,7 +210,7 @@ describe('imports', () => {
     expect(text?.head).toMatch(/content-type: text\/html; charset=utf-8/i);
   });
 
-  it.each([422, 400, 500, 200] as const)('an import passes on the message of the appliance with status %s', async (namedErrorStatus) => {
+  it.each([422, 400, 500, 200] as const)('an import reports the message of the appliance with status %s', async (namedErrorStatus) => {
     const { gateway } = await startSimulatorWithGateway({ variants: { namedErrorStatus, namedErrorList: 'info' } });
     const error = await expectFailure(gateway.run('transfer.import-binary', { data: 'no base64!' }));
     expect([error.code, error.message]).toEqual(['REJECTED', expect.stringContaining('Failed to extract configuration files')]);

@@ -39,6 +39,15 @@ describe('AuditTracker', () => {
     expect(tracker.update(audit([])).events).toEqual([{ event: 'solved', findings: [down] }]);
   });
 
+  it('AuditTracker does not report findings as solved while their part of the configuration cannot be read', () => {
+    const [role, realm] = [finding('unused-object', '/c/role/a'), finding('session-too-long', '/c/realm/b/options')];
+    const link = finding('dangling-reference', '/c/url/u');
+    const tracker = new AuditTracker();
+    tracker.update(audit([role, realm, link]));
+    expect(tracker.update({ ...audit([], ['unused-object']), unreadable: ['/c/realm'] }).events).toEqual([]);
+    expect(tracker.update(audit([])).events).toEqual([{ event: 'solved', findings: [role, realm, link] }]);
+  });
+
   it('AuditTracker rejects data and saved states of another shape', () => {
     for (const odd of [{}, { findings: [] }, { findings: 'x', notApplicable: [] }])
       expect(getThrownError(() => new AuditTracker().update(odd as never))).toMatchObject({ code: 'BAD_RESPONSE' });

@@ -7,7 +7,7 @@ import { createEmptyMessageLists, type Envelope } from '../../../src/model/envel
 import { GatewayError } from '../../../src/model/error';
 import type { ErrorCode } from '../../../src/model/error-codes';
 import type { JsonObject } from '../../../src/model/json';
-import { HOST_HASH } from '../../../src/files/atomic-file';
+import { HOST_NAME_HASH } from '../../../src/files/atomic-file';
 import { SharedPoller, type CheckResult } from '../../../src/watch/shared-poller';
 import { getSharedPoller } from '../../../src/watch/shared-pollers';
 import { getWatchKind, type WatchedGateway } from '../../../src/watch/watch-kinds';
@@ -76,7 +76,7 @@ describe('SharedPoller', () => {
     expect([often.times(), soon.times(), late.times(), clock.plannedTimes]).toEqual([[100], [100], [100], [200]]);
   });
 
-  it('SharedPoller ignores a second subscription of a subscriber, and reports when it has none left', async () => {
+  it('SharedPoller ignores a repeated subscription, and reports when its last subscriber leaves', async () => {
     const { clock, feed, one, asked, times } = feeding();
     const [first, other] = [one(100), one(100)];
     expect(feed.isEmpty).toBe(true);
@@ -199,7 +199,7 @@ describe('SharedPoller', () => {
     expect(clock.plannedTimes).toEqual([201]);
   });
 
-  it('SharedPoller plans a new subscription by the monotonic clock after the system clock was set back', async () => {
+  it('SharedPoller starts a new subscription on time after the system clock was set back', async () => {
     const { clock, feed, one, times } = feeding();
     feed.subscribe(one(100), 50);
     clock.jump(-3_600_000);
@@ -254,7 +254,7 @@ describe('WatchStateFile', () => {
     const memory = new WatchStateFile(file, IDENTITY);
     expect([await memory.load(), memory.isSaveDue]).toEqual([undefined, true]);
     mkdirSync(`${file}.none`);
-    writeFileSync(`${file}.${HOST_HASH}-999999999-1.partial`, 'of a process that was killed');
+    writeFileSync(`${file}.${HOST_NAME_HASH}-999999999-1.partial`, 'of a process that was killed');
     await memory.load();
     expect(readdirSync(dirname(file))).toEqual(['watch.jsonl.none']);
     await memory.save(holds({ a: 1 }, 'x', 'y'), true, 3);
@@ -317,7 +317,7 @@ describe('WatchStateFile', () => {
     expect([await other.load(), other.epoch === epoch]).toEqual([undefined, true]);
   });
 
-  it('WatchStateFile needs a rewrite if the appended part exceeds a megabyte and the saved part', async () => {
+  it('WatchStateFile needs a rewrite once the appended part exceeds both a megabyte and the saved state', async () => {
     const file = place();
     const memory = await written(file);
     const length = `${JSON.stringify(entry(4, { change: '' }))}\n`.length;

@@ -3,7 +3,7 @@ import { LightAbortController } from '../../../src/model/abort';
 import { GatewayError } from '../../../src/model/error';
 import type { JsonObject } from '../../../src/model/json';
 import { CertificateTracker, parseExpiryDays } from '../../../src/watch/certificate-tracker';
-import { systemClock } from '../../../src/watch/clock';
+import { systemWatchClock } from '../../../src/watch/clock';
 import { ClusterTracker } from '../../../src/watch/cluster-tracker';
 import { ConfigurationTracker } from '../../../src/watch/configuration-tracker';
 import {
@@ -15,7 +15,13 @@ import {
   type WatchKindOptions,
   type WatchedGateway,
 } from '../../../src/watch/watch-kinds';
-import { evaluateLimit, toLimitKey, readLimits, type WatchLimit, type LimitState } from '../../../src/watch/limits';
+import {
+  evaluateWatchLimit,
+  createWatchLimitKey,
+  parseWatchLimits,
+  type WatchLimit,
+  type WatchLimitState,
+} from '../../../src/watch/limits';
 import { SessionTracker } from '../../../src/watch/session-tracker';
 import { SystemTracker } from '../../../src/watch/system-tracker';
 import type { TrackerUpdate, Tracker } from '../../../src/watch/tracker';
@@ -99,7 +105,7 @@ describe('the limits of accounts in a watch of sessions', () => {
     });
   });
 
-  it('a new or changed limit of accounts reports no account that was over it before, but reports when the account is within', () => {
+  it('a new or changed limit sets a baseline and reports no account that already exceeds it', () => {
     const both = [session('1', 'ben', '10.0.0.1'), session('2', 'ben', '10.0.0.1')];
     const withoutLimits = new SessionTracker();
     withoutLimits.update(both);
@@ -109,7 +115,7 @@ describe('the limits of accounts in a watch of sessions', () => {
     expect(tracker.update([]).events.map(({ event }) => event)).toEqual(['ended', 'ended', 'within']);
   });
 
-  it('AccountLimits accepts only limits of sessions and addresses with above', () => {
+  it('AccountLimits accepts only limits named sessions or addresses that have the property above', () => {
     for (const wrong of [
       { name: 'CPU', above: 1 },
       { name: 'sessions', below: 1 },
@@ -129,12 +135,12 @@ describe('the limits of accounts in a watch of sessions', () => {
   });
 });
 
-describe('evaluateLimit and readLimits', () => {
+describe('evaluateWatchLimit and parseWatchLimits', () => {
   /** The crossings of a limit by consecutive values, such as `above 90`. */
   const crossings = (limit: Omit<WatchLimit, 'name'>, ...values: number[]): (string | undefined)[] => {
-    let limitState: LimitState | undefined;
+    let limitState: WatchLimitState | undefined;
     return values.map((value) => {
-      const next = evaluateLimit({ name: 'x', ...limit }, value, limitState);
+      const next = evaluateWatchLimit({ name: 'x', ...limit }, value, limitState);
       ({ limitState } = next);
       return next.crossing && `${next.crossing.event} ${next.crossing.limit}`;
     });
@@ -148,11 +154,11 @@ describe('evaluateLimit and readLimits', () => {
     [{ below: 10, release: 20 }, [9, 15, 19, 20, 10, 9], [no, no, no, 'above 20', no, 'below 10']],
     [{ above: 90, checks: 2 }, [0, 91, 90, 91, 91, 0, 91, 0, 0], [no, no, no, no, 'above 90', no, no, no, 'below 90']],
     [{ above: 0 }, [0, 1, 0], [no, 'above 0', 'below 0']],
-  ])('evaluateLimit and readLimits report the crossings of %j for %j', (limit, values, expected) =>
+  ])('evaluateWatchLimit and parseWatchLimits report the crossings of %j for %j', (limit, values, expected) =>
     expect(crossings(limit, ...values)).toEqual(expected),
   );
 
-  it('toLimitKey identifies a limit by all its properties', () => {
+  it('createWatchLimitKey identifies a limit by all its properties', () => {
     const all: WatchLimit[] = [
       { name: 'a', above: 1 },
       { name: 'b', above: 1 },
@@ -161,8 +167,8 @@ describe('evaluateLimit and readLimits', () => {
       { name: 'a', above: 1, release: 0 },
       { name: 'a', above: 1, checks: 2 },
     ];
-    expect(new Set(all.map(toLimitKey)).size).toBe(all.length);
-    expect(toLimitKey({ name: 'a', above: 1, checks: 1 })).toBe(toLimitKey({ name: 'a', above: 1 }));
+    expect(new Set(all.map(createWatchLimitKey)).size).toBe(all.length);
+    expect(createWatchLimitKey({ name: 'a', above: 1, checks: 1 })).toBe(createWatchLimitKey({ name: 'a', above: 1 }));
   });
 
   it.each<[unknown, string]>([
@@ -183,19 +189,19 @@ describe('evaluateLimit and readLimits', () => {
     ),
     [[{ name: 'x', above: 1, release: 2 }], 'limits[0] release must not be higher than above.'],
     [[{ name: 'x', below: 1, release: 0 }], 'limits[0] release must not be lower than below.'],
-  ])('evaluateLimit and readLimits reject %j with the entry and the reason', (given, words) => {
-    expect(getThrownError(() => readLimits(given))).toMatchObject({ code: 'BAD_CONFIG', message: words, details: { sent: false } });
+  ])('evaluateWatchLimit and parseWatchLimits reject %j with the entry and the reason', (given, words) => {
+    expect(getThrownError(() => parseWatchLimits(given))).toMatchObject({ code: 'BAD_CONFIG', message: words, details: { sent: false } });
   });
 
-  it('readLimits returns valid limits unchanged except for spaces around names', () => {
+  it('parseWatchLimits returns valid limits unchanged except for spaces around names', () => {
     const given = [
       { name: ' a ', above: 1, release: 1, checks: 1 },
       { name: 'b', below: 0, release: 0, checks: 10_000 },
       { name: 'c', below: 0, release: 5 },
       { name: 'd', above: 0, release: -5 },
     ];
-    expect(readLimits(given)).toEqual([{ ...given[0], name: 'a' }, ...given.slice(1)]);
-    expect(readLimits(Array.from({ length: 200 }, () => given[1]))).toHaveLength(200);
+    expect(parseWatchLimits(given)).toEqual([{ ...given[0], name: 'a' }, ...given.slice(1)]);
+    expect(parseWatchLimits(Array.from({ length: 200 }, () => given[1]))).toHaveLength(200);
   });
 });
 
@@ -349,7 +355,7 @@ describe('CertificateTracker', () => {
     fingerprint256,
   });
 
-  it('CertificateTracker reports each configured number of days once, and several that passed together as one event', () => {
+  it('CertificateTracker reports each configured number of days once, and combines several into one event', () => {
     expect(looks(make, ...[31, 30, 29, 8, 7, -1].map((days) => served('A', days)))).toEqual([[], [expires(30)], [], [], [expires(7)], []]);
     expect(looks(make, served('A', 40), served('A', 5), served('A', 4))).toEqual([[], [expires(5)], []]);
   });
@@ -462,7 +468,17 @@ describe('ClusterTracker', () => {
     ]);
   });
 
-  it('ClusterTracker summarizes the number of members and rejects other data', () => {
+  it('ClusterTracker reads a single member that comes without an array, and switches in other spellings', () => {
+    const changes = looks<JsonObject>(
+      make,
+      { members: member('a', '', 'enabled') },
+      { members: [member('a', '', 1)] },
+      { members: member('a', '', '0') },
+    );
+    expect(changes).toEqual([[], [], [{ event: 'member', name: 'a', before: state(), after: state('', false) }]]);
+  });
+
+  it('ClusterTracker reports the number of members in its summary, and rejects malformed data', () => {
     expect(make().update({ members: [member('a'), member('b')] }).summary).toEqual({ key: 'members', n: 2 });
     expect(getThrownError(() => make().update({}))).toMatchObject({
       code: 'BAD_RESPONSE',
@@ -566,7 +582,7 @@ describe('SessionTracker', () => {
     expect(getThrownError(() => new SessionTracker({ nonsense: 'x' }))?.code).toBe('BAD_INPUT');
   });
 
-  it('SessionTracker returns the change of its state at each check', () => {
+  it('SessionTracker returns at each check how its stored state changed', () => {
     const tracker = make();
     expect(tracker.save()).toBeUndefined();
     expect(tracker.update([])).toEqual({ events: [], change: { add: [], gone: [] }, summary: { key: 'sessions', n: 0 } });
@@ -756,7 +772,7 @@ describe('WATCH_KINDS', () => {
       expect(getThrownError(() => getWatchKind(name).createTracker(options, clock, 'vpn'))?.code, name).toMatch(/^BAD_/);
   });
 
-  it('WATCH_KINDS has default limits and days', () => {
+  it('WATCH_KINDS defines default limits and default expiry days', () => {
     const beyond = (name: string, ...data: JsonObject[]): unknown[] => {
       const tracker = getWatchKind(name).createTracker({}, clock, 'vpn');
       return data.flatMap((one) => eventsOf(tracker.update(one)));
@@ -786,7 +802,7 @@ describe('WATCH_KINDS', () => {
     expect(beyond('certificate', ...[31, 30, 14, 7, 3, 1].map(days))).toHaveLength(5);
   });
 
-  it('WATCH_KINDS reads the operation of a kind and treats a missing cluster as data', async () => {
+  it('the watch of a cluster treats a missing cluster as data, not as an error', async () => {
     const asked: unknown[] = [];
     let answer: () => unknown = () => undefined;
     const watched = {
@@ -828,16 +844,16 @@ describe('WATCH_KINDS', () => {
     ]);
   });
 
-  it('WATCH_KINDS uses the clock of the machine', async () => {
+  it('a watch uses the clock of the machine by default', async () => {
     const before = Date.now();
-    expect(systemClock.now()).toBeGreaterThanOrEqual(before);
-    expect(Math.abs(systemClock.monotonic() - performance.now())).toBeLessThan(1000);
-    const random = systemClock.random();
+    expect(systemWatchClock.now()).toBeGreaterThanOrEqual(before);
+    expect(Math.abs(systemWatchClock.monotonic() - performance.now())).toBeLessThan(1000);
+    const random = systemWatchClock.random();
     expect(random >= 0 && random < 1).toBe(true);
     const done: string[] = [];
-    systemClock.schedule(1, () => done.push('taken back'))();
+    systemWatchClock.schedule(1, () => done.push('taken back'))();
     await new Promise<void>((resolve) => {
-      systemClock.schedule(2, () => {
+      systemWatchClock.schedule(2, () => {
         done.push('done');
         resolve();
       });

@@ -1,5 +1,13 @@
-import { createDebug, createSchedule, toLiteral, toCron, toOperation, type Recipe, type RecipeNode } from './recipe';
-import { createWebhook, createWebhookFields, SECRET_NAME } from './webhook';
+import {
+  createDebugNode,
+  createScheduleNode,
+  toLiteral,
+  toCronExpression,
+  toOperationProperties,
+  type Recipe,
+  type RecipeNode,
+} from './recipe';
+import { createWebhookNodes, createWebhookFields, WEBHOOK_SECRET_NAME } from './webhook';
 
 /** The recipes. Each gets the id of its appliance as the value `appliance`. */
 export const RECIPES: readonly Recipe[] = [
@@ -13,13 +21,13 @@ export const RECIPES: readonly Recipe[] = [
     ],
     build: ({ appliance = '', folder = '', time = '', keep = '' }, text) => ({
       nodes: [
-        createSchedule('start', text('recipe.node-nightly', { time }), `${toCron(time)} * * *`, 150, 60, [['backup']]),
+        createScheduleNode('start', text('recipe.node-nightly', { time }), `${toCronExpression(time)} * * *`, 150, 60, [['backup']]),
         {
           ...{ id: 'backup', type: 'gateway-backup', x: 400, y: 60, wires: [['done'], ['failed']] },
-          ...toOperation('run', appliance, { folder: toLiteral('str', folder.trim()), keep: toLiteral('num', keep) }),
+          ...toOperationProperties('run', appliance, { folder: toLiteral('str', folder.trim()), keep: toLiteral('num', keep) }),
         },
-        createDebug('done', text('recipe.node-made'), 'envelope.summary', 660, 40),
-        createDebug('failed', text('recipe.node-reason'), 'error.message', 660, 100),
+        createDebugNode('done', text('recipe.node-made'), 'envelope.summary', 660, 40),
+        createDebugNode('failed', text('recipe.node-reason'), 'error.message', 660, 100),
       ],
     }),
   },
@@ -28,12 +36,12 @@ export const RECIPES: readonly Recipe[] = [
     icon: 'fa-plug',
     fields: [...createWebhookFields('/end-sessions'), { name: 'max', kind: 'number', default: '25', range: [1, 100_000] }],
     build: ({ appliance = '', path = '', secret = '', max = '' }, text) => ({
-      secret: { name: SECRET_NAME, value: secret },
+      secret: { name: WEBHOOK_SECRET_NAME, value: secret },
       nodes: [
-        ...createWebhook({ path, text, next: 'end', status: 'payload.failed > 0 ? 502 : 200', y: 60 }),
+        ...createWebhookNodes({ path, text, next: 'end', status: 'payload.failed > 0 ? 502 : 200', y: 60 }),
         {
           ...{ id: 'end', type: 'gateway-sessions', x: 570, y: 60, wires: [['done'], ['failed']] },
-          ...toOperation('kill-user', appliance, { max: toLiteral('num', max) }),
+          ...toOperationProperties('kill-user', appliance, { max: toLiteral('num', max) }),
         },
       ],
     }),
@@ -43,15 +51,15 @@ export const RECIPES: readonly Recipe[] = [
     icon: 'fa-user-times',
     fields: [...createWebhookFields('/contain'), { name: 'minutes', kind: 'number', default: '60', range: [1, 525_600] }],
     build: ({ appliance = '', path = '', secret = '', minutes = '' }, text) => ({
-      secret: { name: SECRET_NAME, value: secret },
+      secret: { name: WEBHOOK_SECRET_NAME, value: secret },
       nodes: [
-        ...createWebhook({ path, text, next: 'contain', status: '200', y: 60 }),
+        ...createWebhookNodes({ path, text, next: 'contain', status: '200', y: 60 }),
         {
           ...{ id: 'contain', type: 'gateway-contain', x: 560, y: 60, wires: [['done'], ['failed'], ['again']] },
-          ...toOperation('contain', appliance, { minutes: toLiteral('num', minutes) }),
+          ...toOperationProperties('contain', appliance, { minutes: toLiteral('num', minutes) }),
           ...{ approval: false, approvalMinutes: 60, every: 10, outputs: 3 },
         },
-        createDebug('again', text('recipe.node-again'), 'payload', 860, 180),
+        createDebugNode('again', text('recipe.node-again'), 'payload', 860, 180),
       ],
     }),
   },
@@ -67,18 +75,18 @@ export const RECIPES: readonly Recipe[] = [
       const name = toLiteral('str', user.trim());
       const operation =
         change === 'disable'
-          ? toOperation('disable', appliance, { server: toLiteral('str', server.trim()), username: name })
-          : toOperation('kill-user', appliance, { name });
+          ? toOperationProperties('disable', appliance, { server: toLiteral('str', server.trim()), username: name })
+          : toOperationProperties('kill-user', appliance, { name });
       return {
         nodes: [
-          createSchedule('start', text('recipe.node-ask'), '', 150, 80, [['change']]),
+          createScheduleNode('start', text('recipe.node-ask'), '', 150, 80, [['change']]),
           {
             ...{ id: 'change', type: change === 'disable' ? 'gateway-users' : 'gateway-sessions', x: 390, y: 80 },
             ...{ ...operation, approval: true, approvalMinutes: 60, outputs: 3, wires: [['done'], ['failed'], ['waiting']] },
           },
-          createDebug('done', text('recipe.node-changed'), 'envelope.summary', 680, 40),
-          createDebug('failed', text('recipe.node-reason'), 'error.message', 680, 80),
-          createDebug('waiting', text('recipe.node-waiting'), 'payload.summary', 680, 120),
+          createDebugNode('done', text('recipe.node-changed'), 'envelope.summary', 680, 40),
+          createDebugNode('failed', text('recipe.node-reason'), 'error.message', 680, 80),
+          createDebugNode('waiting', text('recipe.node-waiting'), 'payload.summary', 680, 120),
         ],
       };
     },
@@ -93,14 +101,21 @@ export const RECIPES: readonly Recipe[] = [
     ],
     build: ({ appliance = '', day = '', time = '', percent = '' }, text) => ({
       nodes: [
-        createSchedule('start', `${text(`recipe.day.${toDayKey(day)}`)}, ${time}`, `${toCron(time)} * * ${day}`, 150, 80, [['read']]),
+        createScheduleNode(
+          'start',
+          `${text(`recipe.day.${toWeekdayTextKey(day)}`)}, ${time}`,
+          `${toCronExpression(time)} * * ${day}`,
+          150,
+          80,
+          [['read']],
+        ),
         {
           ...{ id: 'read', type: 'gateway-license', x: 370, y: 80, wires: [['features'], ['failed']] },
-          ...toOperation('lease-info', appliance),
+          ...toOperationProperties('lease-info', appliance),
         },
         createChange('features', text('recipe.node-features'), FEATURES, 660, 60, ['report', 'limit']),
         createChange('report', text('recipe.node-report'), `$join(payload.(${LINE}), "\\n")`, 870, 40, ['reported']),
-        createDebug('reported', text('recipe.node-reported'), 'payload', 1090, 40),
+        createDebugNode('reported', text('recipe.node-reported'), 'payload', 1090, 40),
         createChange('limit', text('recipe.node-limit', { percent }), `$join(payload[percent >= ${percent}].(${LINE}), "\\n")`, 820, 100, [
           'any',
         ]),
@@ -115,15 +130,15 @@ export const RECIPES: readonly Recipe[] = [
           },
           ...{ checkall: 'false', repair: false, outputs: 1, x: 1060, y: 100, wires: [['warning']] },
         },
-        createDebug('warning', text('recipe.node-warning'), 'payload', 1250, 100),
-        createDebug('failed', text('recipe.node-reason'), 'error.message', 670, 140),
+        createDebugNode('warning', text('recipe.node-warning'), 'payload', 1250, 100),
+        createDebugNode('failed', text('recipe.node-reason'), 'error.message', 670, 140),
       ],
     }),
   },
 ];
 
 /** The catalog has no key `*`. */
-export const toDayKey = (day: string): string => (day === '*' ? 'all' : day);
+export const toWeekdayTextKey = (day: string): string => (day === '*' ? 'all' : day);
 
 /** JSONata expression for one line of the report. */
 const LINE = 'name & ": " & leased & " / " & total & " (" & percent & " %)"';

@@ -33,7 +33,7 @@ export interface RecipeFlow {
   readonly secret?: { readonly name: string; readonly value: string };
 }
 
-export type RecipeValues = Readonly<Record<string, string>>;
+type RecipeValues = Readonly<Record<string, string>>;
 
 /** A flow that needs only a few values from the user. Its texts are in the catalog below `recipe.<name>`. */
 export interface Recipe {
@@ -56,7 +56,7 @@ export function checkRecipeValue({ kind, range, name }: RecipeField, value: stri
 }
 
 /** The properties of a gateway node that runs one operation. */
-export function toOperation(operation: string, appliance: string, fields: Record<string, object> = {}): Record<string, unknown> {
+export function toOperationProperties(operation: string, appliance: string, fields: Record<string, object> = {}): Record<string, unknown> {
   return {
     ...{ name: '', appliance, applianceFrom: '', operation, operationType: 'op', fields },
     ...{ output: 'payload', failures: 'output', dryRun: false, allowDestroy: false, outputs: 2 },
@@ -66,18 +66,18 @@ export function toOperation(operation: string, appliance: string, fields: Record
 export const toLiteral = (type: 'str' | 'num' | 'json', value: string): { type: string; value: string } => ({ type, value });
 
 /** Creates a debug node that shows one property as a sentence. */
-export function createDebug(id: string, name: string, complete: string, x: number, y: number): RecipeNode {
+export function createDebugNode(id: string, name: string, complete: string, x: number, y: number): RecipeNode {
   const output = { active: true, tosidebar: true, console: false, tostatus: false, targetType: 'msg', statusVal: '', statusType: 'auto' };
   return { id, type: 'debug', name, complete, x, y, ...output };
 }
 
 /** Creates an Inject node that starts at times in cron notation. */
-export function createSchedule(id: string, name: string, crontab: string, x: number, y: number, wires: string[][]): RecipeNode {
+export function createScheduleNode(id: string, name: string, crontab: string, x: number, y: number, wires: string[][]): RecipeNode {
   return { id, type: 'inject', name, props: [], repeat: '', crontab, once: false, onceDelay: 0.1, topic: '', x, y, wires };
 }
 
 /** Returns the minute and hour of a time in cron notation. */
-export function toCron(time: string): string {
+export function toCronExpression(time: string): string {
   const [hour = '0', minute = '0'] = time.split(':');
   return `${Number(minute)} ${Number(hour)}`;
 }

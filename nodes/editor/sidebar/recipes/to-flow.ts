@@ -1,7 +1,7 @@
 import type { RecipeFlow } from './recipe';
 
 /** Where a recipe goes. */
-export interface RecipePlace {
+interface RecipePosition {
   readonly tab: string;
   /** Lower edge of the nodes that the tab already has. */
   readonly top: number;
@@ -15,7 +15,7 @@ const TITLE_HEIGHT = 20;
 const NODE = { width: 220, height: 40 };
 
 /** Creates the nodes for an import, the group first. The secret is not included, because an import ignores the credentials of a group. */
-export function toImportableFlow({ nodes, secret }: RecipeFlow, { tab, top, title, createId }: RecipePlace): Record<string, unknown>[] {
+export function toImportableFlow({ nodes, secret }: RecipeFlow, { tab, top, title, createId }: RecipePosition): Record<string, unknown>[] {
   const ids = new Map(nodes.map(({ id }) => [id, createId()]));
   const toId = (name: string): string => ids.get(name) ?? name;
   const group = createId();

@@ -1,7 +1,7 @@
 import type { RecipeField, RecipeNode, Translate } from './recipe';
 
 /** The variable of the group that holds the secret. */
-export const SECRET_NAME = 'WEBHOOK_TOKEN';
+export const WEBHOOK_SECRET_NAME = 'WEBHOOK_TOKEN';
 const SECRET_HEADER = 'X-Webhook-Token';
 
 /** The fields that every webhook has. */
@@ -26,9 +26,9 @@ interface Webhook {
  * The nodes around an operation that a webhook starts: they check the secret and answer every call. The operation sends results to
  * `done` and failures to `failed`.
  */
-export function createWebhook({ path, text, next, status, y }: Webhook): RecipeNode[] {
+export function createWebhookNodes({ path, text, next, status, y }: Webhook): RecipeNode[] {
   const header = SECRET_HEADER.toLowerCase();
-  const isRight = `$length($env("${SECRET_NAME}")) > 0 and req.headers."${header}" = $env("${SECRET_NAME}")`;
+  const isRight = `$length($env("${WEBHOOK_SECRET_NAME}")) > 0 and req.headers."${header}" = $env("${WEBHOOK_SECRET_NAME}")`;
   const refusal = { message: text('recipe.say-wrong-secret', { header: SECRET_HEADER }) };
   const failure = '$lookup({ "BAD_INPUT": 400, "LIMIT": 409, "LOGIN_PAUSED": 503, "TIMEOUT": 504 }, error.code)';
   return [

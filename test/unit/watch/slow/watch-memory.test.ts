@@ -10,7 +10,7 @@ import { startTestSimulator, startSimulatorWithGateway, settingsFor } from '../.
 import { startChild } from '../../../helpers/transfer';
 import { createTemporaryFolder as folder } from '../../../helpers/temporary';
 
-interface Told {
+interface ReportedEvent {
   readonly event: string;
   readonly id: string;
   readonly session: string;
@@ -36,15 +36,15 @@ it('a watch of sessions reports every start and end of twenty simulated minutes 
   };
   simulator.fault({ match, times: Infinity });
 
-  const told: Told[] = [];
+  const reportedEvents: ReportedEvent[] = [];
   const errors: unknown[] = [];
   for (const until of [400, 800, 1300]) {
     const watching = startChild('watch-child.ts', { settings: settingsFor(simulator), remember });
     const ended = once(watching, 'exit');
     for await (const text of createInterface({ input: watching.stdout ?? process.stdin })) {
-      const line = JSON.parse(text) as Told | { error: string };
+      const line = JSON.parse(text) as ReportedEvent | { error: string };
       if ('error' in line) errors.push(line);
-      else told.push(line);
+      else reportedEvents.push(line);
       // Kill the process between the events of a check.
       if (second >= until) watching.kill('SIGKILL');
       if (second < 1200) continue;
@@ -60,7 +60,7 @@ it('a watch of sessions reports every start and end of twenty simulated minutes 
   const first = new Set(checks[0]);
   const seen = new Set(checks.flat());
   const last = new Set(checks.at(-1));
-  const ids = new Map(told.map((line) => [line.id, line]));
+  const ids = new Map(reportedEvents.map((line) => [line.id, line]));
   const count = (event: string): Map<string, number> => {
     const counts = new Map<string, number>();
     for (const line of ids.values()) if (line.event === event) counts.set(line.session, (counts.get(line.session) ?? 0) + 1);
@@ -73,7 +73,7 @@ it('a watch of sessions reports every start and end of twenty simulated minutes 
   expect([...started.keys()].filter((id) => first.has(id))).toEqual([]);
   expect([...over.keys()].filter((id) => last.has(id))).toEqual([]);
   // A repeated event has the same id. Each kill repeats at most one event.
-  expect(told.length - ids.size).toBeLessThanOrEqual(2);
+  expect(reportedEvents.length - ids.size).toBeLessThanOrEqual(2);
   expect(started.size).toBeGreaterThan(3000);
 });
 
@@ -85,7 +85,7 @@ it('a watch of sessions uses at most 200 bytes of memory for each session', asyn
   const records = (): JsonObject[] =>
     sessions.findNumbers().map((index) => JSON.parse(sessions.toRecordText(index, false, variants)) as JsonObject);
   // A separate function, so that the records are not kept alive here.
-  const told = (tracker: SessionTracker): number => tracker.update(records()).events.length;
+  const countEvents = (tracker: SessionTracker): number => tracker.update(records()).events.length;
   const trackers: SessionTracker[] = [];
   // The difference after releasing the tracker excludes other memory.
   const held = async () => {
@@ -93,8 +93,8 @@ it('a watch of sessions uses at most 200 bytes of memory for each session', asyn
     return process.memoryUsage().heapUsed;
   };
   trackers.push(new SessionTracker());
-  expect(trackers.map(told)).toEqual([0]);
-  expect(trackers.map(told)).toEqual([0]);
+  expect(trackers.map(countEvents)).toEqual([0]);
+  expect(trackers.map(countEvents)).toEqual([0]);
   const before = await held();
   trackers.pop();
   const each = (before - (await held())) / sessions.count;

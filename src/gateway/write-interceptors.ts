@@ -1,41 +1,41 @@
-import { createLockOutGuard, mayLockOut } from './change/lock-out';
-import { assertRemovesNothing, NO_DESTROY_REASON } from './change/find-removal';
-import { JournalWriter } from './journal/journal-writer';
-import { createWriteRecorder, type Initiator } from './journal/record-writes';
-import { proveLogin, getUnprovableReason } from './login/prove-login';
-import type { Session } from './login/session';
-import { asGatewayError } from './model/error';
-import type { SafeMessage } from './model/safe-message';
-import type { Redactor } from './model/redaction';
-import type { GatewayContext } from './run/gateway-context';
-import type { PendingWrite, WriteGate, WriteInterceptor } from './run/pending-write';
-import type { CheckPermission } from './run/permissions';
-import { ReadCache } from './run/read-cache';
-import { RunContext } from './run/run-context';
-import type { RunState } from './run/run-state';
-import type { WriteResponse } from './run/sender';
+import { createLockOutGuard, mayLockOut } from '../change/lock-out';
+import { assertRemovesNothing, NO_DESTROY_REASON } from '../change/find-removal';
+import { JournalWriter } from '../journal/journal-writer';
+import { createWriteRecorder, type Initiator } from '../journal/record-writes';
+import { proveLogin, getUnprovableReason } from '../login/prove-login';
+import type { Session } from '../login/session';
+import { asGatewayError } from '../model/error';
+import type { SafeMessage } from '../model/safe-message';
+import type { Redactor } from '../model/redaction';
+import type { GatewayContext } from '../run/gateway-context';
+import type { PendingWrite, WriteGuard, WriteInterceptor } from '../run/pending-write';
+import type { CheckPermission } from '../run/permissions';
+import { ReadCache } from '../run/read-cache';
+import { RunContext } from '../run/run-context';
+import type { RunState } from '../run/run-state';
+import type { WriteResponse } from '../run/sender';
 
 /** A run whose writes are checked, guarded and recorded. */
-export interface InterceptedRun {
+export interface RunWithWriteInterceptors {
   readonly gatewayContext: GatewayContext;
-  /** Full name of the operation, for the journal. */
+  /** Full name of the operation, such as `sessions.kill`, for the journal. */
   readonly name: string;
   readonly redactor: Redactor;
   readonly initiator: Initiator | undefined;
-  /** Undefined when no approval is needed. */
-  readonly gate: WriteGate | undefined;
-  /** Undefined when every write is allowed. */
+  /** Checks that a write was approved; undefined when no approval is needed. */
+  readonly gate: WriteGuard | undefined;
+  /** Checks the permission of a write; undefined when every write is allowed. */
   readonly checkPermission: CheckPermission | undefined;
   /** Reads before a write. Undefined for writes of no operation, which change single fields only. */
   readonly context?: RunContext;
-  /** Why a PUT may remove nothing, in addition to the permissions. Undefined: it may. */
+  /** The reason, apart from the permissions, why a PUT may not remove anything. Undefined: a PUT may remove something. */
   readonly removalRefusal?: SafeMessage | undefined;
-  /** False when the field `prove-login` switches the lock-out guard off. */
+  /** Whether the lock-out guard is on; false when the field `prove-login` switches it off. */
   readonly shouldProveLogin: boolean;
 }
 
-type WriteCheck = (run: InterceptedRun, write: PendingWrite, state: RunState) => Promise<void> | undefined;
-type CreateInterceptor = (run: InterceptedRun, context: RunContext) => WriteInterceptor;
+type WriteCheck = (run: RunWithWriteInterceptors, write: PendingWrite, state: RunState) => Promise<void> | undefined;
+type CreateInterceptor = (run: RunWithWriteInterceptors, context: RunContext) => WriteInterceptor;
 
 /** Refuse a write before it counts as the request of the run, in this order. Dry runs pass them too. */
 const WRITE_CHECKS: readonly WriteCheck[] = [checkApproval, checkPermission, checkPin, checkRemoval];
@@ -44,16 +44,16 @@ const WRITE_CHECKS: readonly WriteCheck[] = [checkApproval, checkPermission, che
 const WRITE_INTERCEPTORS: readonly CreateInterceptor[] = [createGuard, createRecorder];
 
 /** Passes a write through the checks. It returns a promise only when a check must wait. */
-export function checkWrite(run: InterceptedRun, write: PendingWrite, state: RunState, first = 0): Promise<void> | undefined {
+export function runWriteChecks(run: RunWithWriteInterceptors, write: PendingWrite, state: RunState, first = 0): Promise<void> | undefined {
   for (let index = first; index < WRITE_CHECKS.length; index++) {
     const pending = WRITE_CHECKS[index]?.(run, write, state);
-    if (pending) return pending.then(() => checkWrite(run, write, state, index + 1));
+    if (pending) return pending.then(() => runWriteChecks(run, write, state, index + 1));
   }
   return undefined;
 }
 
 /** Creates the interceptors of a run and chains them. */
-export function createWriteInterceptor(run: InterceptedRun, context: RunContext): WriteInterceptor {
+export function createWriteInterceptor(run: RunWithWriteInterceptors, context: RunContext): WriteInterceptor {
   const interceptors = WRITE_INTERCEPTORS.map((create) => create(run, context));
   const runFrom = (index: number, write: PendingWrite, send: () => Promise<WriteResponse>): Promise<WriteResponse> => {
     const intercept = interceptors[index];
@@ -64,27 +64,27 @@ export function createWriteInterceptor(run: InterceptedRun, context: RunContext)
 
 /** Whether an interceptor has anything to do for a write. Most writes are sent directly. */
 export function needsWriteInterceptor(
-  { gatewayContext: { settings }, shouldProveLogin }: InterceptedRun,
+  { gatewayContext: { settings }, shouldProveLogin }: RunWithWriteInterceptors,
   { request }: PendingWrite,
 ): boolean {
   return Boolean(settings.journal) || (shouldProveLogin && mayLockOut(request));
 }
 
-function checkApproval({ gate }: InterceptedRun, write: PendingWrite): Promise<void> | undefined {
+function checkApproval({ gate }: RunWithWriteInterceptors, write: PendingWrite): Promise<void> | undefined {
   return write.isApproved ? undefined : gate?.assertAllowed(write);
 }
 
-function checkPermission({ checkPermission: check }: InterceptedRun, { request }: PendingWrite): undefined {
+function checkPermission({ checkPermission: check }: RunWithWriteInterceptors, { request }: PendingWrite): undefined {
   check?.(request);
 }
 
 /** Before the interceptors: a write to another appliance is neither recorded nor prepared. */
-function checkPin(_run: InterceptedRun, _write: PendingWrite, { plan, sender }: RunState): Promise<void> | undefined {
+function checkPin(_run: RunWithWriteInterceptors, _write: PendingWrite, { plan, sender }: RunState): Promise<void> | undefined {
   return !plan && sender.isPinned ? sender.verifyIdentity() : undefined;
 }
 
 function checkRemoval(
-  { gatewayContext: { settings }, context, removalRefusal }: InterceptedRun,
+  { gatewayContext: { settings }, context, removalRefusal }: RunWithWriteInterceptors,
   { request }: PendingWrite,
 ): Promise<void> | undefined {
   if (!context || request.method !== 'PUT') return undefined;
@@ -92,7 +92,7 @@ function checkRemoval(
   return reason && assertRemovesNothing(request, context, reason);
 }
 
-function createGuard(run: InterceptedRun, context: RunContext): WriteInterceptor {
+function createGuard(run: RunWithWriteInterceptors, context: RunContext): WriteInterceptor {
   const { settings, transport, coordination } = run.gatewayContext;
   const prove = (path: string | undefined): Promise<void> => {
     const check = path === undefined ? undefined : (session: Session): Promise<void> => checkReadable(run, session, path);
@@ -107,7 +107,7 @@ function createGuard(run: InterceptedRun, context: RunContext): WriteInterceptor
 }
 
 /** Throws if the key of the session may not read the resource. Other errors say nothing about the account. */
-async function checkReadable({ gatewayContext, redactor }: InterceptedRun, session: Session, path: string): Promise<void> {
+async function checkReadable({ gatewayContext, redactor }: RunWithWriteInterceptors, session: Session, path: string): Promise<void> {
   const call = new RunContext({ ...gatewayContext, session, readCache: new ReadCache() }, { dryRun: false, masker: redactor });
   try {
     await call.read({ method: 'GET', path });
@@ -120,7 +120,7 @@ async function checkReadable({ gatewayContext, redactor }: InterceptedRun, sessi
 }
 
 /** The context that puts the old state back after a lock-out. It needs no approval and ignores a cancellation. */
-function createRestoreContext(run: InterceptedRun): RunContext {
+function createRestoreContext(run: RunWithWriteInterceptors): RunContext {
   const context: RunContext = new RunContext(run.gatewayContext, {
     dryRun: false,
     masker: run.redactor,
@@ -130,7 +130,10 @@ function createRestoreContext(run: InterceptedRun): RunContext {
   return context;
 }
 
-function createRecorder({ gatewayContext, name, redactor, initiator = {} }: InterceptedRun, context: RunContext): WriteInterceptor {
+function createRecorder(
+  { gatewayContext, name, redactor, initiator = {} }: RunWithWriteInterceptors,
+  context: RunContext,
+): WriteInterceptor {
   const { settings, signer, stateFolder } = gatewayContext;
   const { name: appliance, journal } = settings;
   if (!journal) return (_write, next) => next();

@@ -1,14 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { RUNTIME_TEXTS } from '../../../nodes/common/runtime-texts';
-import { pluralized } from '../../../nodes/editor/text';
-import type { Texts } from '../../../scripts/editor/table.mjs';
-import { mergeTexts, readOwnTexts, Translation } from '../../../scripts/editor/translate.mjs';
-import { root } from '../../../scripts/tools.mjs';
-import { describeTranslations } from '../../helpers/translations';
-
-const built = (...file: string[]): string => readFileSync(join(root, 'dist', 'nodes', ...file), 'utf8');
+import { RUNTIME_TEXTS } from '../../nodes/common/runtime-texts';
+import { formatPlural } from '../../nodes/editor/text';
+import type { Texts } from '../../scripts/editor/table.mjs';
+import { mergeTexts, readOwnTexts, translateAll, Translation } from '../../scripts/editor/translate.mjs';
+import { root } from '../../scripts/tools.mjs';
 
 describe('Translation', () => {
   it('the translation translates the help sentence by sentence and keeps names, types and samples', () => {
@@ -72,8 +67,8 @@ describe('Translation', () => {
   });
 });
 
-const readGroupCatalog = (language: string): Texts => JSON.parse(built('locales', language, 'gateway.json')) as Texts;
 const ownTexts = mergeTexts(readOwnTexts(root), RUNTIME_TEXTS);
+const catalogs = new Map(translateAll(root, ownTexts, '').map(([language, catalog]) => [language, catalog]));
 
 function* flattenCatalog(texts: Texts, prefix = ''): Generator<[string, string]> {
   for (const [key, value] of Object.entries(texts)) {
@@ -82,7 +77,7 @@ function* flattenCatalog(texts: Texts, prefix = ''): Generator<[string, string]>
   }
 }
 
-describe('pluralized', () => {
+describe('formatPlural', () => {
   /** Matches a text that counts objects by name, not by unit. */
   const COUNTED = /__\w+__ (?!ms\b|is\b|was\b|has\b|does\b|expects\b)[a-z]+s\b/;
 
@@ -97,15 +92,13 @@ describe('pluralized', () => {
     ['en-US', '1 field would change:', '2 fields would change:', '0 of 1 appliance responded.'],
     ['de', '1 Feld würde sich ändern:', '2 Felder würden sich ändern:', '0 von 1 Appliance hat geantwortet.'],
   ])('a text with a count uses the singular and the plural form in %s', (language, one, two, tested) => {
-    const texts = new Map(flattenCatalog(readGroupCatalog(language)));
+    const texts = new Map(flattenCatalog(catalogs.get(language) ?? {}));
     const node = {
       _: (key: string, values: Record<string, unknown> = {}) =>
         (texts.get(key) ?? key).replace(/__(\w+)__/g, (_all, name: string) => String(values[name])),
     };
-    expect(pluralized(node, 'current.differs', 1)).toBe(one);
-    expect(pluralized(node, 'current.differs', 2)).toBe(two);
-    expect(pluralized(node, 'inventory.tested', 1, { well: 0 })).toBe(tested);
+    expect(formatPlural(node, 'current.differs', 1)).toBe(one);
+    expect(formatPlural(node, 'current.differs', 2)).toBe(two);
+    expect(formatPlural(node, 'inventory.tested', 1, { well: 0 })).toBe(tested);
   });
 });
-
-describeTranslations(root, readGroupCatalog('en-US'), built('help', 'en-US.html'));

@@ -1,39 +1,39 @@
-import { getOperation, type OperationData, type OperationName } from './areas';
-import { startGatewayEnforcement, type EnforcementOptions } from './areas/contain/gateway-enforcement';
-import { deleteIfExists } from './change/if-exists';
+import { getOperation, type OperationData, type OperationName } from '../areas';
+import { startGatewayEnforcement, type EnforcementOptions } from '../areas/contain/gateway-enforcement';
+import { deleteIfExists } from '../change/if-exists';
 import type { GatewayOptionsFor, RunOutcome, RunArguments, RunOptions, RunOptionsWithoutParts } from './gateway-options';
 import { GatewayRun, type RunEnvironment } from './gateway-run';
-import type { ExchangeLogEntry } from './http/exchange-log';
-import type { Handshake } from './http/peer-certificate';
-import { Transport } from './http/transport';
-import { createSharedSessionKey } from './login/account-state';
-import { Session } from './login/session';
-import { LightAbortController, type AbortSignalLike } from './model/abort';
-import { toCounterValues, type CounterValues } from './model/counters';
-import { asGatewayError, GatewayError } from './model/error';
-import type { ParsedInput } from './model/field';
-import { parseInput } from './model/input';
-import type { JsonObject } from './model/json';
-import type { Operation } from './model/operation';
-import { processCoordination } from './model/process-coordination';
-import { RecordSigner } from './model/record-signer';
-import { Redactor } from './model/redaction';
-import { trusted, safeMessage } from './model/safe-message';
-import { checkSettings, isRehearsing, type CheckedSettings, type Settings } from './model/settings';
-import { listSettingsSecrets } from './model/settings-secrets';
-import { Rehearsal } from './rehearsal/rehearsal';
-import type { Approval, ApprovalRecord, Proposal } from './run/approval';
-import { EntityTagSupport } from './run/entity-tags';
-import type { GatewayContext } from './run/gateway-context';
-import { IdentityPin } from './run/identity-pin';
-import { InFlightLimit } from './run/in-flight-limit';
-import type { WriteGate } from './run/pending-write';
-import { createPermissionCheck, assertOperationAllowed } from './run/permissions';
-import { ReadCache } from './run/read-cache';
-import { RunContext } from './run/run-context';
-import { readConfiguration } from './snapshot/read-configuration';
-import type { SerializedTree } from './snapshot/serialized-tree';
-import { checkWrite, createWriteInterceptor } from './write-interceptors';
+import type { ExchangeLogEntry } from '../http/exchange-log';
+import type { Handshake } from '../http/peer-certificate';
+import { Transport } from '../http/transport';
+import { createSharedSessionKey } from '../login/account-state';
+import { Session } from '../login/session';
+import { LightAbortController, type AbortSignalLike } from '../model/abort';
+import { toCounterValues, type CounterValues } from '../model/counters';
+import { asGatewayError, GatewayError } from '../model/error';
+import type { ParsedInput } from '../model/field';
+import { parseInput } from '../model/input';
+import type { JsonObject } from '../model/json';
+import type { Operation } from '../model/operation';
+import { processCoordination } from '../model/process-coordination';
+import { RecordSigner } from '../model/record-signer';
+import { Redactor } from '../model/redaction';
+import { trusted, safeMessage } from '../model/safe-message';
+import { checkSettings, isRehearsing, type CheckedSettings, type Settings } from '../model/settings';
+import { listSettingsSecrets } from '../model/settings-secrets';
+import { Rehearsal } from '../rehearsal/rehearsal';
+import type { Approval, ApprovalRecord, Proposal } from '../run/approval';
+import { EntityTagSupport } from '../run/entity-tags';
+import type { GatewayContext } from '../run/gateway-context';
+import { IdentityPin } from '../run/identity-pin';
+import { InFlightLimit } from '../run/in-flight-limit';
+import type { WriteGuard } from '../run/pending-write';
+import { createPermissionCheck, assertOperationAllowed } from '../run/permissions';
+import { ReadCache } from '../run/read-cache';
+import { RunContext } from '../run/run-context';
+import { readConfiguration } from '../snapshot/read-configuration';
+import type { ConfigurationTexts } from '../snapshot/configuration-texts';
+import { runWriteChecks, createWriteInterceptor } from './write-interceptors';
 
 export type { RunOutcome, RunArguments, RunOptions, RunOptionsWithoutParts } from './gateway-options';
 export type GatewayOptions = GatewayOptionsFor<Gateway>;
@@ -147,7 +147,7 @@ export class Gateway {
    */
   run<N extends OperationName>(name: N, ...more: RunArguments<N, RunOptionsWithoutParts>): Promise<RunOutcome<OperationData<N>>>;
   run<N extends OperationName>(name: N, ...more: RunArguments<N, RunOptions>): Promise<RunOutcome<OperationData<N> | undefined>>;
-  /** For a name that is known only at run time. */
+  /** Overload for an operation name that is known only at run time. */
   run<S extends string>(
     name: string extends S ? S : never,
     input?: Readonly<Record<string, unknown>>,
@@ -168,7 +168,7 @@ export class Gateway {
   }
 
   /** Runs the operation as a dry run whose writes pass through `gate`. It counts its requests with the run that it plans for. */
-  async #plan({ name, input, runOptions, context }: GatewayRun, gate: WriteGate): Promise<Proposal> {
+  async #plan({ name, input, runOptions, context }: GatewayRun, gate: WriteGuard): Promise<Proposal> {
     const environment = { ...this.#environment, inFlightLimit: undefined, onRunEnd: undefined };
     const { envelope } = await this.#execute(new GatewayRun(environment, name, input, runOptions, { gate, sender: context.sender }));
     const { summary = '', plan = [], wouldChange } = envelope;
@@ -238,10 +238,10 @@ export class Gateway {
   /** Reads the configuration like `snapshot.take`, as serialized texts. With `previous`, unchanged resources share its memory. */
   readConfiguration(
     input: { path?: string; ignore?: string[]; unordered?: string[] } = {},
-    previous?: SerializedTree,
+    previous?: ConfigurationTexts,
     options: Pick<RunOptions, 'signal'> = {},
-  ): Promise<RunOutcome<SerializedTree>> {
-    return this.#run('snapshot.take', input, options, readConfiguration(previous)) as Promise<RunOutcome<SerializedTree>>;
+  ): Promise<RunOutcome<ConfigurationTexts>> {
+    return this.#run('snapshot.take', input, options, readConfiguration(previous)) as Promise<RunOutcome<ConfigurationTexts>>;
   }
 
   /** Runs `work` at another appliance, whose gateway masks its own secrets in errors. */
@@ -274,7 +274,7 @@ export class Gateway {
       shouldProveLogin: false,
     };
     return startGatewayEnforcement(this.#context, this.#redactor, options, {
-      check: (write, state) => checkWrite(guards, write, state),
+      check: (write, state) => runWriteChecks(guards, write, state),
       createInterceptor: (call) => createWriteInterceptor(guards, call),
     });
   }
@@ -323,7 +323,7 @@ async function findCopy(rehearsal: Rehearsal): Promise<Pick<CheckedSettings, 'or
 
 interface ValidSettings {
   readonly checkedSettings: CheckedSettings;
-  /** Undefined when the requests go to the appliance itself. */
+  /** The rehearsal; undefined when the requests go to the appliance itself. */
   readonly rehearsal: Rehearsal | undefined;
 }
 

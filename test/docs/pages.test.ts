@@ -41,7 +41,7 @@ describe('permissions', () => {
     expect(told.map(({ name }) => name).sort()).toEqual([...operations.keys()].sort());
   });
 
-  it.each(told)('the page of permissions lists reads and writes of $name that fit what the operation does', ({ name, reads, writes }) => {
+  it.each(told)('the reads and writes that the permissions page lists for $name fit what the operation does', ({ name, reads, writes }) => {
     const { effect, example } = operations.get(name) ?? {};
     const [method = ''] = (example?.request ?? '').split(' ');
     if (effect === 'read') expect([reads === '–', writes]).toEqual([false, '–']);
@@ -67,7 +67,7 @@ describe('the generated pages', () => {
   });
 });
 
-// What test/editor/locales.test.ts asks of what was built, of the sources: a text that changes is one that no language has.
+// Of the sources, so that a text without a translation is reported before a build.
 describe('the texts of the operation table', () => {
   const words = (name: string): string => readFileSync(join(root, 'nodes', 'locales', name), 'utf8');
   const { texts } = buildTable(areas);

@@ -2,7 +2,10 @@ const MIN_REFERENCES = 3;
 const MAX_OTHER_SHARE = 0.1;
 const UNIQUE = -1;
 
-/** Counts resources. The number of the last one avoids a set of those already counted. */
+/** The collections that have a member of this name. */
+export type CollectionLister = (name: string) => Iterable<string>;
+
+/** Counts resources, each once. Remembers only the last one, because resources are visited in order. */
 interface ResourceCount {
   count: number;
   last: number;
@@ -12,22 +15,24 @@ interface ResourceCount {
  * A field of one kind of resource: a node of a tree of keys, with `*` for names of objects and for positions in a list. Holds counts only, so
  * its size depends on the number of kinds, not of resources.
  */
-export class FieldPattern {
-  #children: Map<string, FieldPattern> | undefined;
+export class ReferenceFieldPattern {
+  #children: Map<string, ReferenceFieldPattern> | undefined;
   /** Resources that hold a value in the field. */
   #holders: ResourceCount | undefined;
   /** By collection: resources that hold the name of a member in the field. */
   #collections: Map<string, ResourceCount> | undefined;
+  /** Resources that hold the same name, for names of members in many collections. */
+  #commonNames: Map<string, ResourceCount> | undefined;
 
-  /** Returns the field of that key, or undefined if nothing was counted below it. */
-  find(key: string): FieldPattern | undefined {
+  /** Returns the counted field with this key, or undefined. */
+  find(key: string): ReferenceFieldPattern | undefined {
     return this.#children?.get(key);
   }
 
-  findOrAdd(key: string): FieldPattern {
+  findOrAdd(key: string): ReferenceFieldPattern {
     this.#children ??= new Map();
     let child = this.#children.get(key);
-    if (!child) this.#children.set(key, (child = new FieldPattern()));
+    if (!child) this.#children.set(key, (child = new ReferenceFieldPattern()));
     return child;
   }
 
@@ -38,29 +43,46 @@ export class FieldPattern {
 
   countReference(collection: string, resourceNumber: number): void {
     this.#collections ??= new Map();
-    let counted = this.#collections.get(collection);
-    if (!counted) this.#collections.set(collection, (counted = { count: 0, last: -1 }));
-    countOnce(counted, resourceNumber);
+    countIn(this.#collections, collection, resourceNumber);
+  }
+
+  /** Counts a name that is in many collections. To count each of them for each resource takes too long. */
+  countCommonName(name: string, resourceNumber: number): void {
+    this.#commonNames ??= new Map();
+    countIn(this.#commonNames, name, resourceNumber);
   }
 
   /** The collections that the field refers to (contract, section 6, "Audit"); empty if it is not a reference. */
-  findTargets(): string[] {
-    if (!this.#collections || !this.#holders) return [];
-    const { count: holders } = this.#holders;
-    return [...this.#collections]
-      .filter(([, { count }]) => count >= MIN_REFERENCES && holders - count <= holders * MAX_OTHER_SHARE)
-      .sort(([, a], [, b]) => b.count - a.count)
+  findTargets(listCollections: CollectionLister): string[] {
+    const holders = this.#holders?.count ?? 0;
+    return [...this.#countByCollection(listCollections)]
+      .filter(([, count]) => count >= MIN_REFERENCES && holders - count <= holders * MAX_OTHER_SHARE)
+      .sort(([, a], [, b]) => b - a)
       .map(([collection]) => collection);
   }
 
   /** Adds the targets of all fields at and below this one to `found`. Returns whether there are any. */
-  collectTargets(found: Map<FieldPattern, string[]>): boolean {
-    const targets = this.findTargets();
-    if (targets.length > 0) found.set(this, targets);
+  collectTargets(found: Map<ReferenceFieldPattern, ReadonlySet<string>>, listCollections: CollectionLister): boolean {
+    const targets = this.findTargets(listCollections);
+    if (targets.length > 0) found.set(this, new Set(targets));
     let hasTargets = targets.length > 0;
-    for (const child of this.#children?.values() ?? []) if (child.collectTargets(found)) hasTargets = true;
+    for (const child of this.#children?.values() ?? []) if (child.collectTargets(found, listCollections)) hasTargets = true;
     return hasTargets;
   }
+
+  #countByCollection(listCollections: CollectionLister): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const [collection, { count }] of this.#collections ?? []) counts.set(collection, count);
+    for (const [name, { count }] of this.#commonNames ?? [])
+      for (const collection of listCollections(name)) counts.set(collection, (counts.get(collection) ?? 0) + count);
+    return counts;
+  }
+}
+
+function countIn(counts: Map<string, ResourceCount>, key: string, resourceNumber: number): void {
+  let counted = counts.get(key);
+  if (!counted) counts.set(key, (counted = { count: 0, last: -1 }));
+  countOnce(counted, resourceNumber);
 }
 
 function countOnce(counted: ResourceCount, resourceNumber: number): void {
@@ -69,11 +91,11 @@ function countOnce(counted: ResourceCount, resourceNumber: number): void {
   counted.count++;
 }
 
-/** The kinds of resources: paths with `*` for names of objects, so that all objects of a collection have the same fields. */
+/** Assigns each resource path a kind: the path with `*` for object names. All objects of a collection have one kind and the same fields. */
 export class ResourceKinds {
-  /** The kind of each path, by its index; `UNIQUE` for a path that shares its kind with no other. */
+  /** The kind of each path, by the index of the path; `UNIQUE` if no other path has this kind. */
   readonly #kinds: Int32Array;
-  readonly #fields: (FieldPattern | undefined)[] = [];
+  readonly #fields: (ReferenceFieldPattern | undefined)[] = [];
 
   constructor(paths: readonly string[], isMember: (path: string) => boolean) {
     this.#kinds = new Int32Array(paths.length).fill(UNIQUE);
@@ -90,18 +112,20 @@ export class ResourceKinds {
       counts[number] = (counts[number] ?? 0) + 1;
     }
     // Fewer resources cannot make a field a reference.
-    for (const [number, count] of counts.entries()) this.#fields[number] = count >= MIN_REFERENCES ? new FieldPattern() : undefined;
+    for (const [number, count] of counts.entries())
+      this.#fields[number] = count >= MIN_REFERENCES ? new ReferenceFieldPattern() : undefined;
   }
 
   /** The fields of the kind that the path with this index has, if one of them can be a reference. */
-  findFields(index: number): FieldPattern | undefined {
+  findFields(index: number): ReferenceFieldPattern | undefined {
     return this.#fields[this.#kinds[index] ?? UNIQUE];
   }
 
   /** Finds the fields that are references, with the collections they refer to. Forgets the fields of kinds without any. */
-  collectTargets(): Map<FieldPattern, string[]> {
-    const found = new Map<FieldPattern, string[]>();
-    for (const [number, fields] of this.#fields.entries()) if (!fields?.collectTargets(found)) this.#fields[number] = undefined;
+  collectTargets(listCollections: CollectionLister): Map<ReferenceFieldPattern, ReadonlySet<string>> {
+    const found = new Map<ReferenceFieldPattern, ReadonlySet<string>>();
+    for (const [number, fields] of this.#fields.entries())
+      if (!fields?.collectTargets(found, listCollections)) this.#fields[number] = undefined;
     return found;
   }
 }

@@ -1,14 +1,14 @@
-import type { OperationInput, OperationName } from './areas';
-import type { ExchangeLogEntry } from './http/exchange-log';
-import type { Initiator } from './journal/record-writes';
-import type { HostInfo } from './model/operation-context';
-import type { AbortSignalLike } from './model/abort';
-import type { Coordination } from './model/coordination';
-import type { Envelope, BulkResult } from './model/envelope';
-import type { Progress } from './model/operation';
-import type { SafeMessage } from './model/safe-message';
-import type { Translate } from './model/summary';
-import type { RequestApproval } from './run/approval';
+import type { OperationInput, OperationName } from '../areas';
+import type { ExchangeLogEntry } from '../http/exchange-log';
+import type { Initiator } from '../journal/record-writes';
+import type { HostInfo } from '../model/operation-context';
+import type { AbortSignalLike } from '../model/abort';
+import type { Coordination } from '../model/coordination';
+import type { Envelope, BulkResult } from '../model/envelope';
+import type { Progress } from '../model/operation';
+import type { SafeMessage } from '../model/safe-message';
+import type { Translate } from '../model/summary';
+import type { RequestApproval } from '../run/approval';
 
 export interface RunOptions {
   /** An `AbortSignal` or a compatible object. */
@@ -50,7 +50,7 @@ export interface EndedRun {
   readonly operation: string;
   /** The input as it was given. It can contain secrets. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Undefined after a failure. */
+  /** The data; undefined after a failure. */
   readonly data: unknown;
   /** The envelope of the result or of the failure. */
   readonly envelope: Envelope;

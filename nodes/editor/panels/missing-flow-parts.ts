@@ -1,7 +1,7 @@
-import { isFailureUnanswered, type FlowPart, type FlowWire } from './http-answer';
-import type { FlowOfferOptions } from './types';
+import { isFailureUnanswered, type FlowNodeConfig, type WireBetweenNodes } from './http-answer';
+import type { MissingFlowPartsOptions } from './types';
 
-/** Answers the caller with the reason and a fitting status. */
+/** Rules of a change node. They answer an HTTP request with the reason of the failure and the HTTP status that fits it. */
 const FAILURE_RULES = [
   {
     t: 'set',
@@ -18,8 +18,8 @@ const NIGHTLY_OPERATIONS: Readonly<Record<string, string>> = { 'gateway-backup':
 const NIGHTLY = '00 02 * * *';
 const GRID = 20;
 
-/** Offers to wire what the node lacks: something that starts it, and an answer to the caller of a webhook. */
-export function showFlowOffers(options: FlowOfferOptions): void {
+/** Offers to add the missing parts of a flow: a node that starts it, and a response to the caller of a webhook. */
+export function offerMissingFlowParts(options: MissingFlowPartsOptions): void {
   const { node, container, isNew } = options;
   container.empty();
   const { parts, wires } = readFlows();
@@ -31,7 +31,7 @@ export function showFlowOffers(options: FlowOfferOptions): void {
       const button = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._(action));
       button.on('click', () => {
         insert();
-        showFlowOffers(options);
+        offerMissingFlowParts(options);
       });
       row.append(button);
     }
@@ -49,15 +49,15 @@ export function showFlowOffers(options: FlowOfferOptions): void {
   offer('offer.no-answer', isStored ? { 'offer.add-answer': () => insertAnswer(self, hasFailureOutput, parts) } : {});
 }
 
-function readFlows(): { parts: FlowPart[]; wires: FlowWire[] } {
-  const parts: FlowPart[] = [];
-  const wires: FlowWire[] = [];
+function readFlows(): { parts: FlowNodeConfig[]; wires: WireBetweenNodes[] } {
+  const parts: FlowNodeConfig[] = [];
+  const wires: WireBetweenNodes[] = [];
   RED.nodes.eachNode(({ id, type, z, scope, links }) => parts.push({ id, type, z, scope, links }));
   RED.nodes.eachLink(({ source, sourcePort = 0, target }) => wires.push({ from: source.id, port: sourcePort, to: target.id }));
   return { parts, wires };
 }
 
-/** Whether the selected operation is one that usually runs every night. */
+/** Whether the selected operation usually runs every night. */
 function isNightly({ type }: RedNode): boolean {
   return NIGHTLY_OPERATIONS[type] === $('#node-input-operation').val();
 }
@@ -81,8 +81,8 @@ function insertInject(node: RedNode, crontab = '', name = ''): void {
   insertNodes([inject], [[inject.id, 0, node.id]]);
 }
 
-/** Wires failures to an answer that says why. It uses an `http response` of the tab. */
-function insertAnswer(node: RedNode, hasFailureOutput: boolean, parts: readonly FlowPart[]): void {
+/** Wires the failures of the node to an `http response` node of the tab, with a text that explains the failure. */
+function insertAnswer(node: RedNode, hasFailureOutput: boolean, parts: readonly FlowNodeConfig[]): void {
   const { x, y } = readPosition(node);
   const below = y + 3 * GRID;
   const common = { z: node.z, name: '', y: below };

@@ -4,15 +4,15 @@ import { crawlConfiguration, addCrawlToEnvelope } from './crawl';
 import { createSnapshotRules } from './snapshot-rules';
 import { isPathWithinAny } from './resource-path';
 import { canonicalizeResource } from './resource';
-import { resolveRootPath, type TakeSnapshotInput } from './take';
-import type { SerializedTree } from './serialized-tree';
+import { resolveSnapshotRoot, type TakeSnapshotInput } from './take';
+import type { ConfigurationTexts } from './configuration-texts';
 
 /** Reads everything below a path. An unchanged resource reuses the text of `previous` to save memory. */
-export async function readSerializedTree(
+export async function readConfigurationTexts(
   { path, ignore, unordered }: Omit<TakeSnapshotInput, 'folder'>,
-  previous: SerializedTree | undefined,
+  previous: ConfigurationTexts | undefined,
   call: OperationContext,
-): Promise<SerializedTree> {
+): Promise<ConfigurationTexts> {
   const resources = new Map<string, string>();
   const onResource = (resourcePath: string, resource: JsonObject): Promise<void> => {
     const text = JSON.stringify(canonicalizeResource(resource));
@@ -21,7 +21,7 @@ export async function readSerializedTree(
     return Promise.resolve();
   };
   const crawlResult = await crawlConfiguration(
-    { root: resolveRootPath(path, call), ...createSnapshotRules({ ignore, unordered }), onResource },
+    { root: resolveSnapshotRoot(path, call), ...createSnapshotRules({ ignore, unordered }), onResource },
     call,
   );
   addCrawlToEnvelope(crawlResult, call);

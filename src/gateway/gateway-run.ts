@@ -1,61 +1,61 @@
-import { operations } from './areas';
+import { operations } from '../areas';
 import type { EndedRun, RunOptions, RunOutcome } from './gateway-options';
-import type { Initiator } from './journal/record-writes';
-import type { AbortSignalLike } from './model/abort';
-import type { Envelope } from './model/envelope';
-import { asGatewayError, GatewayError } from './model/error';
-import type { ParsedInput } from './model/field';
-import { isObject } from './model/json';
-import type { Operation, OperationContext, Progress } from './model/operation';
-import type { Redactor } from './model/redaction';
-import { trusted } from './model/safe-message';
-import { isRehearsing } from './model/settings';
-import { findInputSecrets, mayHoldInputSecrets } from './model/secrets';
-import { defaultTranslate, type Translate } from './model/summary';
-import { Approval, type RequestApproval } from './run/approval';
-import { createEnvelope, createRunFailureEnvelope, redactWriteEnvelope, type RunInfo } from './run/envelope';
-import type { GatewayContext } from './run/gateway-context';
-import type { InFlightLimit } from './run/in-flight-limit';
-import { countReturnedRecords } from './run/output';
-import type { PendingWrite, WriteGate, WriteInterceptor } from './run/pending-write';
-import type { CheckPermission } from './run/permissions';
-import { RunContext } from './run/run-context';
-import type { RunPartInfo, RunContextOptions, RunState } from './run/run-state';
-import type { Sender, WriteResponse } from './run/sender';
-import { summarizeRun, type SummaryContext } from './run/summarize-run';
-import { checkWrite, createWriteInterceptor, needsWriteInterceptor, type InterceptedRun } from './write-interceptors';
+import type { Initiator } from '../journal/record-writes';
+import type { AbortSignalLike } from '../model/abort';
+import type { Envelope } from '../model/envelope';
+import { asGatewayError, GatewayError } from '../model/error';
+import type { ParsedInput } from '../model/field';
+import { isObject } from '../model/json';
+import type { Operation, OperationContext, Progress } from '../model/operation';
+import type { Redactor } from '../model/redaction';
+import { trusted } from '../model/safe-message';
+import { isRehearsing } from '../model/settings';
+import { findInputSecrets, canContainInputSecrets } from '../model/secrets';
+import { defaultTranslate, type Translate } from '../model/summary';
+import { Approval, type RequestApproval } from '../run/approval';
+import { createEnvelope, createRunFailureEnvelope, redactWriteEnvelope, type RunInfo } from '../run/envelope';
+import type { GatewayContext } from '../run/gateway-context';
+import type { InFlightLimit } from '../run/in-flight-limit';
+import { countReturnedRecords } from '../run/output';
+import type { PendingWrite, WriteGuard, WriteInterceptor } from '../run/pending-write';
+import type { CheckPermission } from '../run/permissions';
+import { RunContext } from '../run/run-context';
+import type { StreamPartInfo, RunContextOptions, RunState } from '../run/run-state';
+import type { Sender, WriteResponse } from '../run/sender';
+import { summarizeRun, type SummaryContext } from '../run/summarize-run';
+import { runWriteChecks, createWriteInterceptor, needsWriteInterceptor, type RunWithWriteInterceptors } from './write-interceptors';
 
 /** What a gateway gives to each of its runs. */
 export interface RunEnvironment {
   readonly gatewayContext: GatewayContext;
   readonly redactor: Redactor;
   readonly checkPermission: CheckPermission | undefined;
-  /** Undefined when there is no limit, and for a run that plans for another one. */
+  /** The limit of runs; undefined without a limit, and for a run that plans for another one. */
   readonly inFlightLimit: InFlightLimit | undefined;
   readonly onRunEnd: ((run: EndedRun) => void) | undefined;
-  /** Undefined when the gateway knows no other appliance. */
-  readonly runOnAppliance: RunOnAppliance | undefined;
+  /** Finds another appliance; undefined if the gateway knows none. */
+  readonly runOnAppliance: RunOnApplianceFunction | undefined;
 }
 
-export type RunOnAppliance = <T>(
+type RunOnApplianceFunction = <T>(
   name: string,
   work: (call: OperationContext) => Promise<T>,
   signal: AbortSignalLike | undefined,
 ) => Promise<T>;
 
-/** Makes a run the plan of another one. */
-export interface PlannedRunOptions {
-  readonly gate: WriteGate;
+/** Options of a run that plans another run. */
+interface PlannedRunOptions {
+  readonly gate: WriteGuard;
   readonly sender: Sender;
 }
 
 type Input = Readonly<Record<string, unknown>>;
 
 /** One run of one operation: its facts for envelope and summary, and the options of its context. Its methods need no closures per run. */
-export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunContextOptions {
+export class GatewayRun implements RunInfo, SummaryContext, RunWithWriteInterceptors, RunContextOptions {
   readonly startedAt = performance.now();
   readonly name: string;
-  /** Undefined when the name is unknown. */
+  /** The operation; undefined when the name is unknown. */
   readonly operation: Operation | undefined;
   readonly input: Input;
   readonly runOptions: RunOptions;
@@ -64,7 +64,7 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
   readonly isWrite: boolean;
   readonly dryRun: boolean;
   readonly approval: Approval | undefined;
-  readonly gate: WriteGate | undefined;
+  readonly gate: WriteGuard | undefined;
   readonly sender: Sender | undefined;
   readonly context: RunContext;
   #parsedInput: ParsedInput | undefined;
@@ -82,7 +82,7 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
     this.dryRun = planning !== undefined || runOptions.dryRun === true || environment.gatewayContext.settings.dryRun === true;
     const { redactor } = environment;
     const { fields } = operation ?? {};
-    this.redactor = mayHoldInputSecrets(fields, input) ? redactor.with(findInputSecrets(fields, input)) : redactor;
+    this.redactor = canContainInputSecrets(fields, input) ? redactor.with(findInputSecrets(fields, input)) : redactor;
     const { approve } = runOptions;
     this.approval = approve && this.isWrite && !this.dryRun ? new Approval(exemptFromLimit(approve, environment.inFlightLimit)) : undefined;
     this.gate = planning?.gate ?? this.approval;
@@ -142,7 +142,7 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
     return this.#parsedInput?.['prove-login'] !== false;
   }
 
-  /** Errors: `LIMIT` when too many runs are in flight. */
+  /** Takes a slot of the limit. Errors: `LIMIT` when too many runs are in flight. */
   acquireSlot(): void {
     this.environment.inFlightLimit?.acquire();
     this.#hasSlot = true;
@@ -158,7 +158,7 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
   }
 
   get onEmit(): RunContextOptions['onEmit'] {
-    return this.runOptions.onPart && this.#emit;
+    return this.runOptions.onPart && ((data, part, state) => this.#emit(data, part, state));
   }
 
   get onAppliance(): OperationContext['onAppliance'] | undefined {
@@ -167,7 +167,7 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
   }
 
   checkWrite(write: PendingWrite, state: RunState): Promise<void> | undefined {
-    return checkWrite(this, write, state);
+    return runWriteChecks(this, write, state);
   }
 
   interceptWrite(write: PendingWrite, next: () => Promise<WriteResponse>): Promise<WriteResponse> {
@@ -209,7 +209,7 @@ export class GatewayRun implements RunInfo, SummaryContext, InterceptedRun, RunC
     }
   }
 
-  #emit(data: unknown, part: RunPartInfo, state: RunState): void {
+  #emit(data: unknown, part: StreamPartInfo, state: RunState): void {
     const envelope = createEnvelope(this, state);
     envelope.summary = summarizeRun(this, state, { data, count: countReturnedRecords(data) });
     this.runOptions.onPart?.(data, part, envelope);

@@ -4,19 +4,19 @@ import { isPathWithinAny } from './resource-path';
 import { isEmptyResource } from './resource';
 
 /** A configuration with each resource as text, which needs less memory than objects. */
-export interface SerializedTree {
+export interface ConfigurationTexts {
   readonly resources: ReadonlyMap<string, string>;
   /** Paths that the account could not read, so nothing is known about them. */
   readonly forbidden: ReadonlySet<string>;
 }
 
 /** Compares two trees. Paths that were unreadable in either are neither added nor removed. */
-export function compareSerializedTrees(before: SerializedTree, after: SerializedTree): TreeComparison {
+export function compareConfigurationTexts(before: ConfigurationTexts, after: ConfigurationTexts): TreeComparison {
   return compareTrees(pickDifferingResources(before, after), pickDifferingResources(after, before));
 }
 
 /** Returns the resources that the other tree does not have, or has with another content. */
-function pickDifferingResources(own: SerializedTree, other: SerializedTree): Map<string, JsonObject> {
+function pickDifferingResources(own: ConfigurationTexts, other: ConfigurationTexts): Map<string, JsonObject> {
   const differing = new Map<string, JsonObject>();
   for (const [path, text] of own.resources) {
     const counterpart = other.resources.get(path);

@@ -1,6 +1,6 @@
 import { operations } from '../../src/areas';
 import { readLeaseShares } from '../../src/watch/limit-trackers';
-import type { EndedRun } from '../../src/gateway-options';
+import type { EndedRun } from '../../src/gateway/gateway-options';
 import { UNREACHABLE_CODES } from '../../src/model/error-codes';
 import { isObject, type JsonObject } from '../../src/model/json';
 
@@ -10,13 +10,13 @@ const MAX_OUTCOMES = 20;
 const NO_ENTRIES: readonly string[] = Object.freeze([]);
 
 /** A value with the time when it was read. */
-export interface TimedValue<T> {
+export interface ValueWithTime<T> {
   readonly at: string;
   readonly value: T;
 }
 
 /** The result of a run that may have changed something or made a backup. */
-export interface RunRecord {
+export interface FinishedRunRecord {
   readonly at: string;
   readonly operation: string;
   readonly ok: boolean;
@@ -30,7 +30,7 @@ export interface RunRecord {
   readonly entries: readonly string[];
 }
 
-/** Whether the appliance answered the last run that sent something. `code` is the error if it did not answer. */
+/** Whether the appliance answered the last run that sent a request. If it did not, `code` is the error. */
 export interface LastContact {
   readonly code: string | null;
   readonly message: string | null;
@@ -43,35 +43,35 @@ export interface LastBackup {
   readonly changed: boolean | null;
 }
 
-/** What the runs of this process have found out about one appliance. */
-export interface KnownFacts {
-  contact?: TimedValue<LastContact>;
-  sessions?: TimedValue<number>;
+/** The facts about one appliance that the runs of this process have found. */
+export interface ApplianceFacts {
+  contact?: ValueWithTime<LastContact>;
+  sessions?: ValueWithTime<number>;
   /** Leased licenses in percent by feature, or the reason why they cannot be read. */
-  licenses?: TimedValue<readonly { readonly name: string; readonly value: number }[] | string>;
-  backup?: TimedValue<LastBackup>;
+  licenses?: ValueWithTime<readonly { readonly name: string; readonly value: number }[] | string>;
+  backup?: ValueWithTime<LastBackup>;
   /** The newest first. */
-  readonly runs: RunRecord[];
+  readonly runs: FinishedRunRecord[];
   /** Ids of journal entries that were undone since the start of Node-RED. */
   readonly undone: Set<string>;
-  /** Changes after each run that sent something or failed. */
+  /** A number that changes after each run that sent a request or failed. */
   version: number;
 }
 
-const factsByAppliance = new Map<string, KnownFacts>();
+const factsByAppliance = new Map<string, ApplianceFacts>();
 let onChanged = (): void => undefined;
 
 /** Returns the key of an appliance node. It contains the address, because another address is another appliance. */
-export const toNodeKey = (id: string, url: unknown): string => JSON.stringify([id, url]);
+export const toApplianceNodeKey = (id: string, url: unknown): string => JSON.stringify([id, url]);
 
 /** Returns the key of an appliance without a node. */
-export const toListedKey = (name: string): string => JSON.stringify([name]);
+export const toInventoryEntryKey = (name: string): string => JSON.stringify([name]);
 
-export function getFacts(key: string): KnownFacts | undefined {
+export function findApplianceFacts(key: string): ApplianceFacts | undefined {
   return factsByAppliance.get(key);
 }
 
-export function ensureFacts(key: string): KnownFacts {
+export function getOrCreateApplianceFacts(key: string): ApplianceFacts {
   let facts = factsByAppliance.get(key);
   if (facts) return facts;
   const [oldest] = factsByAppliance.keys();
@@ -95,7 +95,7 @@ export function recordRun(key: string, run: EndedRun): void {
   const isOutcome = operation === 'backup.run' || (operations.get(operation)?.effect ?? 'read') !== 'read';
   const isContact = envelope.requests > 0 || envelope.logins > 0 || UNREACHABLE_CODES.has(envelope.code ?? 'BAD_INPUT');
   if (envelope.rehearsal || (!isContact && !(isOutcome && !envelope.dryRun))) return;
-  const facts = ensureFacts(key);
+  const facts = getOrCreateApplianceFacts(key);
   facts.version++;
   if (isContact) recordContact(facts, run);
   if (envelope.ok) recordValues(facts, run);
@@ -103,12 +103,12 @@ export function recordRun(key: string, run: EndedRun): void {
   notifyApplianceFactsChanged();
 }
 
-function recordContact(facts: KnownFacts, { envelope: { at, code, message } }: EndedRun): void {
+function recordContact(facts: ApplianceFacts, { envelope: { at, code, message } }: EndedRun): void {
   const isUnreachable = code !== undefined && UNREACHABLE_CODES.has(code);
   facts.contact = { at, value: { code: isUnreachable ? code : null, message: isUnreachable ? (message ?? null) : null } };
 }
 
-function recordValues(facts: KnownFacts, { operation, input, data, envelope }: EndedRun): void {
+function recordValues(facts: ApplianceFacts, { operation, input, data, envelope }: EndedRun): void {
   const { at, total } = envelope;
   // The total of a search is not that of the appliance.
   if (operation === 'sessions.list' && typeof total === 'number' && (input['name'] ?? '') === '') facts.sessions = { at, value: total };
@@ -116,11 +116,11 @@ function recordValues(facts: KnownFacts, { operation, input, data, envelope }: E
   if (operation === 'backup.run' && isObject(data)) facts.backup = toBackup(at, data);
 }
 
-function toBackup(at: string, { backup, changed }: JsonObject): TimedValue<LastBackup> {
+function toBackup(at: string, { backup, changed }: JsonObject): ValueWithTime<LastBackup> {
   return { at, value: { ok: true, text: String(backup), changed: typeof changed === 'boolean' ? changed : null } };
 }
 
-function recordOutcome(facts: KnownFacts, { operation, envelope, initiator }: EndedRun): void {
+function recordOutcome(facts: ApplianceFacts, { operation, envelope, initiator }: EndedRun): void {
   const { at, ok, code = null, changed, summary, message = '', journal } = envelope;
   if (operation === 'backup.run' && !ok) facts.backup = { at, value: { ok, text: message, changed: null } };
   facts.runs.unshift({
@@ -137,7 +137,7 @@ function recordOutcome(facts: KnownFacts, { operation, envelope, initiator }: En
   if (facts.runs.length > MAX_OUTCOMES) facts.runs.pop();
 }
 
-/** Forgets all facts. For tests. */
-export function resetFacts(): void {
+/** Clears all facts, for tests. */
+export function resetApplianceFacts(): void {
   factsByAppliance.clear();
 }

@@ -2,7 +2,7 @@ import { areFilesOfSameProcess } from './journal-files';
 
 /** The id of an entry begins with the name of the file that announced it. */
 const ENTRY_ID = /^(\d{8}-[0-9a-f]{8}-\d+-[0-9a-f]{12})-\d+$/;
-/** One before the write, one after it. */
+/** The two lines of an entry: one before the write, one after it. */
 const MAX_LINES = 2;
 
 interface EntryLine {
@@ -11,7 +11,7 @@ interface EntryLine {
 }
 
 /** A line that does not belong to the entry whose id it contains. */
-export interface MisplacedJournalLine extends EntryLine {
+interface MisplacedJournalLine extends EntryLine {
   readonly id: string;
   readonly why: string;
 }
@@ -20,7 +20,7 @@ export interface MisplacedJournalLine extends EntryLine {
  * Checks that each id counts only in its file. The line that completes an entry may be in another file of the same process, because a
  * process starts a new file each day.
  */
-export class JournalEntryOrigins {
+export class JournalEntryFiles {
   readonly #linesById = new Map<string, EntryLine[]>();
 
   add(id: string, file: string, line: number): void {
@@ -35,7 +35,7 @@ export class JournalEntryOrigins {
     return stem === undefined ? (this.#linesById.get(id)?.[0]?.file ?? '') : `${stem}.jsonl`;
   }
 
-  /** Lists the lines that belong to no entry. An entry whose file is not among `files` counts only with `requireHome`. */
+  /** Lists the lines that belong to no entry. `requireHome`: an entry also needs its file among `files`. */
   findMisplaced(files: readonly string[], requireHome: boolean): MisplacedJournalLine[] {
     const known = new Set(files);
     return [...this.#linesById].flatMap(([id, lines]) => {

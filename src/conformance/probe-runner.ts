@@ -2,13 +2,13 @@ import { assertParsableJson } from '../http/json-size';
 import { asGatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import type { RawConnection, RawReply, RawRequest } from '../model/raw-exchange';
-import { KeyNames } from './key-names';
+import { MaskedKeyNames } from './key-names';
 import type { RequestPacer } from './pacer';
 import { formatEndpointName, type ProfileEndpoint, type VariantValue } from './profile';
 import { ResponseShape } from './response-shape';
 
 /** A probe: the request, and the form of its path that may be shown. */
-export interface ProbeRequest extends Partial<RawRequest> {
+interface ProbeRequest extends Partial<RawRequest> {
   /** Path and query with `*` for names. */
   readonly template: string;
 }
@@ -25,13 +25,13 @@ export interface ProbeResponse {
 }
 
 /** One line of the report: a fixed text without values of the appliance. */
-export interface ReportLine {
+interface ConformanceReportLine {
   readonly text: string;
   /** The consequence for flows; set if the appliance differs from the interface description. */
   readonly meaning?: string;
 }
 
-export interface UntriedProbe {
+interface UntriedProbe {
   readonly what: string;
   readonly why: string;
 }
@@ -63,13 +63,13 @@ const FATAL = new Set([
 const NO_RESPONSE: ProbeResponse = { status: 0, body: 'empty', contentType: '', etag: undefined, document: {}, isSuccess: false };
 
 /** Sends probes and records the safe parts of their responses. Values stay in memory and are only compared. */
-export class Prober {
+export class ProbeRunner {
   readonly variants: Record<string, VariantValue> = {};
-  readonly facts: ReportLine[] = [];
+  readonly facts: ConformanceReportLine[] = [];
   readonly untried: UntriedProbe[] = [];
   /** What a check with writes could not remove. */
   readonly leftBehind: string[] = [];
-  readonly keyNames = new KeyNames();
+  readonly keyNames = new MaskedKeyNames();
   release = '';
   /** A key that the appliance changed by itself after a write. */
   changedField: string | undefined;
