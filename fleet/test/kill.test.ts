@@ -229,7 +229,8 @@ describe('reports under kills', () => {
     CREATE FUNCTION is_long() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK}); RETURN NULL; END $$;
     CREATE TRIGGER is_long AFTER UPDATE OF reported_by ON gateway_fleet.run FOR EACH ROW WHEN (NEW.id = 'taken') EXECUTE FUNCTION is_long();
     SELECT pg_advisory_lock(${LOCK})`;
-  const FREE = `SELECT pg_advisory_unlock(${LOCK}); DROP FUNCTION cannot_note, is_long CASCADE`;
+  /** Connections of the engines. */
+  const CONNECTED = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'gateway-fleet'`;
 
   it('a report is delivered again with redelivered if the process died before it recorded the delivery', async () => {
     const told = (run: string): unknown[] =>
@@ -240,12 +241,16 @@ describe('reports under kills', () => {
     const waits = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = ${LOCK} AND NOT granted`;
     await waitUntil(async () => told('given').length > 0 && (await sql.query(waits)).rows.length > 0, 'no report, or none taken');
     await Promise.all(reds.map((red) => red.kill()));
-    // The database still executes the commands of dead clients.
-    await sql.query(FREE);
+    // The database still executes what the dead processes sent. Only then may it record deliveries again.
+    await sql.query(`SELECT pg_advisory_unlock(${LOCK})`);
+    await waitUntil(async () => (await sql.query(CONNECTED)).rows.length === 0, 'connections of the dead processes are still open');
+    await sql.query('DROP FUNCTION cannot_note, is_long CASCADE');
     expect([told('given'), told('taken')]).toEqual([[false], []]);
     await Promise.all(reds.map((red) => red.start()));
     const noted = `SELECT FROM gateway_fleet.run WHERE id IN ('given', 'taken') AND reported IS NOT NULL`;
     await waitUntil(async () => (await sql.query(noted)).rows.length === 2, 'the reports were not delivered again');
+    // The next node gets the message a moment after it was sent.
+    await waitUntil(() => told('given').length > 1 && told('taken').length > 0, 'the flows did not get the reports');
     expect([told('given').sort(), told('taken')]).toEqual([[false, true], [true]]);
     const [again] = reds.flatMap((red) => red.readLog('report')).filter(({ redelivered }) => redelivered);
     expect(again).toMatchObject({
