@@ -45,11 +45,25 @@ export async function isFileUnchanged({ path, stats }: RegularFile): Promise<boo
 export async function readRegularFile(path: string, maxBytes: number): Promise<Buffer> {
   const handle = await open(path, O_RDONLY | O_NONBLOCK);
   try {
-    checkReadable(path, await handle.stat(), maxBytes);
-    return await handle.readFile();
+    const stats = await handle.stat();
+    checkReadable(path, stats, maxBytes);
+    return await readToEnd(handle, stats.size);
   } finally {
     await handle.close();
   }
+}
+
+/** Reads a file of a known size with a single read, if it does not change meanwhile. */
+async function readToEnd(handle: FileHandle, size: number): Promise<Buffer> {
+  // One byte more shows that the file has grown.
+  const buffer = Buffer.allocUnsafe(size + 1);
+  let length = 0;
+  while (length < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length, null);
+    length += bytesRead;
+    if (bytesRead === 0 || length === size) return buffer.subarray(0, length);
+  }
+  return Buffer.concat([buffer, await handle.readFile()]);
 }
 
 /** Like `readRegularFile`, synchronously. */

@@ -72,7 +72,6 @@ export class SnapshotFolder {
       // Git may have changed the line ends.
       if (existing && (existing.equals(bytes) || existing.toString('utf8').replaceAll('\r\n', '\n') === bytes.toString('utf8')))
         return 'same';
-      await this.#assertRealFolders(names.slice(0, -1));
       partial = await AtomicFile.create(file);
       await partial.write(bytes);
       await partial.close(false);
@@ -84,7 +83,7 @@ export class SnapshotFolder {
     }
   }
 
-  /** Creates a folder if it does not exist. Returns whether it was created. */
+  /** Creates a folder if it does not exist, and checks it for links, both once in a run. Returns whether it was created. */
   async #createFolder(names: readonly string[]): Promise<boolean> {
     const folder = join(this.folder, ...names);
     let creation = this.#createdFolders.get(folder);

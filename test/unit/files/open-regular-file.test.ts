@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readRegularFile, readRegularFileSync } from '../../../src/files/open-regular-file';
@@ -34,6 +34,10 @@ describe.runIf(process.platform !== 'win32')('readRegularFile', () => {
       expect((await readRegularFile(path, 3)).toString()).toBe('abc');
       expect(readRegularFileSync(path, 3).toString()).toBe('abc');
     }
+  });
+
+  it.runIf(process.platform === 'linux')('readRegularFile reads the whole file if it is longer than the system says', async () => {
+    expect(await readRegularFile('/proc/version', 0)).toEqual(readFileSync('/proc/version'));
   });
 
   it('readRegularFile refuses pipes, devices and large files without reading them', async () => {
