@@ -171,7 +171,6 @@ describe('a support bundle', () => {
     secondPassword: 'planted-second',
     secondUsername: 'planted-second-account',
     secondFactor: 'password',
-    journal: '/planted/journal',
     vendor: 'plantedvendor',
     brand: 'plantedbrand',
     pin: 'planted-serial',
@@ -180,7 +179,8 @@ describe('a support bundle', () => {
 
   it('a support bundle contains versions, settings, counters and exchanges, but no secrets and no names', async () => {
     const simulator = await startTestSimulator({ username: PLANTED.username, password: PLANTED.password, realm: PLANTED.realm });
-    const gateway = gatewayFor(simulator, { ...PLANTED, secondFactor: 'none', pin: simulator.state.system.serialNumber });
+    const journal = join(createTemporaryFolder(), 'planted-journal');
+    const gateway = gatewayFor(simulator, { ...PLANTED, secondFactor: 'none', pin: simulator.state.system.serialNumber, journal });
     await expectFailure(gateway.run('config.get', { path: USER }));
     await expectFailure(gateway.run('sessions.kill', { 'session-id': 'planted-session' }));
     await gateway.run('sessions.list', { name: 'planted-user' });
@@ -353,6 +353,7 @@ describe('a support bundle', () => {
   it('a support bundle contains only settings that are listed as safe to show', () => {
     const everything: Required<Settings> = {
       ...PLANTED,
+      journal: '/planted/journal',
       url: 'https://vpn.example.com/planted',
       login: 'realm',
       totpSecret: 'JBSWY3DPEHPK3PXP',
