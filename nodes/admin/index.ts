@@ -11,7 +11,7 @@ import { rehearsalRoute } from './rehearsal-route';
 import { testRoute } from './test-connection';
 import { tryNowRoute } from './try-route';
 
-/** All routes that the editor uses (docs/contract.md, "Admin routes"). */
+/** All routes that the editor uses (docs/contract.md, "Sidebar" and "Dialogs"). */
 export const adminRoutes: readonly AdminRoute[] = [
   testRoute,
   countersRoute,
