@@ -25,7 +25,7 @@ async function run(args: readonly string[], env: Record<string, string> = { GATE
 }
 
 function argumentsFor(url: string, out: string): string[] {
-  const caFile = join(out, '..', `${out.split('/').at(-1)}-ca.pem`);
+  const caFile = join(createTemporaryFolder(), 'ca.pem');
   writeFileSync(caFile, simulatorCertificate.cert);
   return ['--url', url, '--realm', 'Admin Users', '--username', 'api-admin', '--ca-file', caFile, '--out', out];
 }
