@@ -63,11 +63,13 @@ export async function hour(folder, startSimulator, { seed, verbose }) {
     simulator.fault({ times: Infinity, match: ({ path }) => path.includes('healthcheck') && (looks++, false) });
     const before = looks;
     const looksOn = await until(() => looks >= before + 2);
+    // Time runs faster here, so a busy machine may not connect in time. Such a login does not reach the appliance.
+    const { CONNECTION = 0, TIMEOUT = 0 } = /** @type {Record<string, number>} */ (end.codes);
     let logins = 0;
     const counted = await until(async () => {
       const { appliances } = await (await fetch(`${nodeRed.url}/gateway-appliance/counters`)).json();
       logins = appliances[0].counters.logins;
-      return logins === simulator.logins;
+      return logins >= simulator.logins && logins <= simulator.logins + CONNECTION + TIMEOUT;
     });
     return [
       ...wrongs(end, nodeRed),
@@ -75,7 +77,7 @@ export async function hour(folder, startSimulator, { seed, verbose }) {
       looksOn ? '' : 'The watch has stopped looking.',
       idle ? '' : `${simulator.openConnections} connections are still open long after the last message.`,
       simulator.logins > 1 ? '' : 'No key has ended.',
-      counted ? '' : `The appliance saw ${simulator.logins} logins, the counters tell of ${logins}.`,
+      counted ? '' : `The appliance saw ${simulator.logins} logins, the counters report ${logins}.`,
     ];
   } finally {
     await nodeRed.stop();
