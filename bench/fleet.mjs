@@ -135,7 +135,12 @@ async function once500(red) {
 /** @type {[string, string, string, boolean | undefined][]} */
 const table = [];
 /** Without `met`, there is no goal: `goal` says what is possible. */
-const row = (/** @type {string} */ what, /** @type {string} */ goal, /** @type {string} */ measured, /** @type {boolean | undefined} */ met = undefined) => {
+const row = (
+  /** @type {string} */ what,
+  /** @type {string} */ goal,
+  /** @type {string} */ measured,
+  /** @type {boolean | undefined} */ met = undefined,
+) => {
   table.push([what, goal, measured, met]);
   console.log(`${met === false ? 'MISSED' : 'ok    '} ${what}: ${measured} (${goal})`);
 };
