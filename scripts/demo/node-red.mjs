@@ -37,13 +37,28 @@ const require = createRequire(import.meta.url);
 /** @param {4 | 5} version */
 const packageOf = (version) => (version === 5 ? 'node-red-v5' : 'node-red');
 
+/** Another process can take a free port before Node-RED listens on it. */
+const PORT_ATTEMPTS = 3;
+
 /**
  * Starts a real Node-RED on loopback and resolves once its flows run. Rejects with what it printed if they don't.
  * @param {Options} options
  * @returns {Promise<NodeRed>}
  */
 export async function startNodeRed(options) {
-  const port = await freePort(options.port ?? 0);
+  for (let attempt = 1; ; attempt++) {
+    const nodeRed = await startOnPort(options, await freePort(options.port ?? 0), attempt < PORT_ATTEMPTS);
+    if (nodeRed) return nodeRed;
+  }
+}
+
+/**
+ * @param {Options} options
+ * @param {number} port
+ * @param {boolean} mayRetry
+ * @returns {Promise<NodeRed | undefined>} undefined if `mayRetry` and another process has the port
+ */
+async function startOnPort(options, port, mayRetry) {
   const settings = writeUserDir(options, port);
   const manifest = require.resolve(`${packageOf(options.version)}/package.json`);
   const child = spawn(
@@ -56,7 +71,7 @@ export async function startNodeRed(options) {
     },
   );
   let output = '';
-  const words = wordsOf(options);
+  const { startedFlows, portInUse } = wordsOf(options);
   /** @type {Promise<number | null>} */
   const exited = once(child, 'close').then(([code]) => code);
   const stop = async () => {
@@ -69,7 +84,7 @@ export async function startNodeRed(options) {
   const started = new Promise((resolve) => {
     const take = (/** @type {Buffer} */ chunk) => {
       output += chunk.toString();
-      if (output.includes(words)) resolve();
+      if (output.includes(startedFlows)) resolve();
     };
     child.stdout?.on('data', take);
     child.stderr?.on('data', take);
@@ -84,6 +99,7 @@ export async function startNodeRed(options) {
   clearTimeout(timer);
   if (outcome !== 'started') {
     await stop();
+    if (mayRetry && output.includes(portInUse)) return undefined;
     throw new Error(`Node-RED ${outcome}. It printed:\n${output}`);
   }
   const { version } = JSON.parse(readFileSync(manifest, 'utf8'));
@@ -91,15 +107,18 @@ export async function startNodeRed(options) {
 }
 
 /**
- * What it prints when its flows run, in its language.
+ * What Node-RED prints when its flows run and when its port is taken, in its language.
  * @param {Options} options
- * @returns {string}
  */
 function wordsOf({ version, settings }) {
   const fromNodeRed = createRequire(require.resolve(`${packageOf(version)}/package.json`));
   const runtime = dirname(fromNodeRed.resolve('@node-red/runtime/package.json'));
   const language = settings?.['lang'] ?? 'en-US';
-  return JSON.parse(readFileSync(join(runtime, 'locales', String(language), 'runtime.json'), 'utf8')).nodes.flows['started-flows'];
+  const { nodes, server } = JSON.parse(readFileSync(join(runtime, 'locales', String(language), 'runtime.json'), 'utf8'));
+  return {
+    startedFlows: /** @type {string} */ (nodes.flows['started-flows']),
+    portInUse: /** @type {string} */ (server['port-in-use']),
+  };
 }
 
 /**
