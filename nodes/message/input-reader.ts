@@ -39,7 +39,7 @@ export function readTypedValues({ fields }: Readonly<Record<string, unknown>>): 
  * values.
  */
 export class InputReader {
-  readonly #constants: InputValues = {};
+  readonly #constants: [name: string, value: unknown][] = [];
   readonly #syncReaders: SyncReader[] = [];
   readonly #asyncReaders: AsyncReader[] = [];
   readonly #payloadFields: readonly (readonly [string, Field])[];
@@ -77,7 +77,9 @@ export class InputReader {
 
   /** Returns the values by field; a promise only if a source needs one. Fails with a `GatewayError`. */
   read(message: Message): InputValues | Promise<InputValues> {
-    const values: InputValues = { ...this.#constants };
+    const values: InputValues = {};
+    // In Node.js 20, adding properties to a spread copy gives each object its own hidden class.
+    for (const [name, value] of this.#constants) values[name] = value;
     for (const [name, read] of this.#syncReaders) values[name] = read(message);
     this.#readPayload(message.payload, values);
     if (this.#asyncReaders.length > 0) return this.#readAsync(message, values);
@@ -86,7 +88,7 @@ export class InputReader {
   }
 
   #add(name: string, resolver: ValueResolver): void {
-    if ('constant' in resolver) this.#constants[name] = resolver.constant;
+    if ('constant' in resolver) this.#constants.push([name, resolver.constant]);
     else if ('sync' in resolver) this.#syncReaders.push([name, resolver.sync]);
     else this.#asyncReaders.push([name, resolver.async]);
   }

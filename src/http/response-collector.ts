@@ -63,7 +63,12 @@ export class ResponseCollector implements ResponseHandler, DeadlineItem {
   ) {
     this.startedAt = performance.now();
     this.deadline = this.startedAt + timeoutSeconds * 1000;
-    if (exchange.signal) exchange.signal.addEventListener('abort', (this.#onAbort = () => this.abort()), LISTEN_ONCE_OPTION);
+    if (exchange.signal) {
+      // V8 allocates a function that is assigned directly to a property as a long-lived object, which keeps each exchange alive.
+      const onAbort = (): void => this.abort();
+      this.#onAbort = onAbort;
+      exchange.signal.addEventListener('abort', onAbort, LISTEN_ONCE_OPTION);
+    }
   }
 
   expire(): void {
