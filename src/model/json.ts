@@ -22,7 +22,10 @@ export function setOwnProperty(target: Record<string, unknown>, name: string, va
 export function copyJson<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyJson) as T;
-  return isObject(value) ? (Object.fromEntries(Object.entries(value).map(([name, item]) => [name, copyJson(item)])) as T) : value;
+  if (!isObject(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(value)) setOwnProperty(copy, name, copyJson(value[name]));
+  return copy as T;
 }
 
 /** Reads a boolean as appliances spell it: `true`, `"true"` or `"True"` in any case; undefined for other values. */
