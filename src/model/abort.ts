@@ -17,9 +17,10 @@ export const LISTEN_ONCE_OPTION = { once: true } as const;
  */
 export class LightAbortController implements AbortSignalLike {
   aborted = false;
-  /** The only listener, or a list of listeners. Most signals have one. */
+  /** The first listener, because most signals have one, and a list of the others. */
   #listener: (() => void) | undefined;
-  #others: Set<() => void> | undefined;
+  /** An array, because each old table of a `Set` would keep its listeners alive until the next full garbage collection. */
+  #others: (() => void)[] | undefined;
 
   get signal(): AbortSignalLike {
     return this;
@@ -29,7 +30,7 @@ export class LightAbortController implements AbortSignalLike {
     if (this.aborted) return;
     this.aborted = true;
     const first = this.#listener;
-    const others = [...(this.#others ?? [])];
+    const others = this.#others ?? [];
     this.#listener = this.#others = undefined;
     first?.();
     for (const listener of others) listener();
@@ -46,14 +47,21 @@ export class LightAbortController implements AbortSignalLike {
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
-    if (listener === this.#listener) return;
-    if (this.#listener || this.#others) (this.#others ??= new Set()).add(listener);
+    if (listener === this.#listener || this.#others?.includes(listener)) return;
+    if (this.#listener) (this.#others ??= []).push(listener);
     else this.#listener = listener;
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
     if (listener === this.#listener) this.#listener = undefined;
-    else if (this.#others?.delete(listener) && this.#others.size === 0) this.#others = undefined;
+    else {
+      const others = this.#others ?? [];
+      const index = others.indexOf(listener);
+      const last = others.at(-1);
+      if (index < 0 || !last) return;
+      others[index] = last;
+      others.pop();
+    }
   }
 }
 
