@@ -104,7 +104,7 @@ export class JournalWriter {
 
   #enqueue(line: Omit<PendingLine, 'onDone' | 'onFailed'>): Promise<string> {
     return new Promise((onDone, onFailed) => {
-      this.#queue.push({ ...line, onDone, onFailed });
+      this.#queue.push({ onDone, onFailed, ...line });
       if (!this.#running) void this.#run();
     });
   }

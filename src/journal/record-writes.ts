@@ -95,19 +95,19 @@ class WriteRecording {
       const isUnchanged = isWithoutEffect(error);
       const state = isUndoable && !isUnchanged ? await this.#readAfter(found, false) : undefined;
       const failure = { ok: false, status: error.details.status ?? null, code: error.code, changed: isUnchanged ? false : null };
-      await this.#complete(id, { ...entryFields, ...failure, undo: isUndoable && !isUnchanged && state !== 'ambiguous' }, state);
+      await this.#complete(id, entryFields, { undo: isUndoable && !isUnchanged && state !== 'ambiguous', ...failure }, state);
       throw thrown;
     }
     const state = isUndoable ? await this.#readAfter(found, true) : undefined;
-    const success = { ...entryFields, status: outcome.status, ok: true };
+    const { status } = outcome;
     if (state === 'ambiguous' || (state && request.method !== 'DELETE' && isEmptyState(found?.before) && isEmptyState(state.after))) {
       // Nobody knows under which name the appliance filed the new resource.
-      await this.#complete(id, { ...success, undo: false, changed: null }, undefined);
+      await this.#complete(id, entryFields, { status, ok: true, undo: false, changed: null }, undefined);
       return outcome;
     }
     const diff = found ? this.#computeDiff(found, state?.after) : null;
     const changed = diff ? hasChanges(request, diff) : canWriteHaveNoEffect(this.#write) ? null : true;
-    await this.#complete(id, { ...success, changed, diff }, state);
+    await this.#complete(id, entryFields, { status, ok: true, changed, diff }, state);
     // Without the later state, the difference is only the intended one.
     return changed === null || !state ? outcome : { ...outcome, changed };
   }
@@ -133,11 +133,18 @@ class WriteRecording {
   }
 
   /** Completes the entry. The write has already happened, so a journal fault does not make it fail; the fault blocks the next write. */
-  async #complete(id: string, entryFields: JournalEntryFields, state: StateAfterWrite | 'ambiguous' | undefined): Promise<void> {
+  async #complete(
+    id: string,
+    announced: JournalEntryFields,
+    outcome: Partial<JournalEntryFields>,
+    state: StateAfterWrite | 'ambiguous' | undefined,
+  ): Promise<void> {
     const undoData = typeof state === 'object' ? state : undefined;
     try {
       const { writer, signer } = this.#context;
-      await writer.complete(id, { ...entryFields, at: getCurrentIsoTime() }, undoData, signer);
+      // An object spread would give each line its own hidden class.
+      const fields = Object.assign({}, announced, outcome, { at: getCurrentIsoTime() });
+      await writer.complete(id, fields, undoData, signer);
     } catch {
       this.#context.call.addToEnvelope({ 'journal-incomplete': true });
     }

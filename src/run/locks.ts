@@ -29,7 +29,7 @@ export function runExclusive<T>(
   const { coordination, settings } = gatewayContext;
   const leaseMs = getLeaseSeconds(settings, isBrief === true) * 1000;
   const key = coordinationKey('exclusive', settings.origin + settings.prefix, name);
-  return coordination.runExclusive(key, (assertHeld) => leases.run(assertHeld, work), { ...exclusiveOptions, signal, leaseMs });
+  return coordination.runExclusive(key, (assertHeld) => leases.run(assertHeld, work), { signal, leaseMs, ...exclusiveOptions });
 }
 
 /** Rejects if a lease of the run is lost. This is the last check before a write, because `beforeWrite` may wait. */
